@@ -1,0 +1,51 @@
+# Each target sets up what it needs in .venv with plain pip; constraints.txt holds the tested versions.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.PHONY: demo test check bench bench-gpu wheel clean
+
+demo: $(VENV)/.demo
+	$(BIN)/fairwitness models pull smollm2
+	$(BIN)/fairwitness demo --out runs/demo
+
+test: $(VENV)/.test
+	$(BIN)/fairwitness models pull smollm2
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_architecture.py
+
+bench: $(VENV)/.bench
+	$(BIN)/fairwitness models pull smollm2
+	$(BIN)/python -m benchmarks
+
+wheel: $(VENV)/.test
+	$(BIN)/python -m build --wheel --no-isolation
+
+clean:
+	rm -rf $(VENV) dist build runs/demo
+
+# torch comes first and by its exact version: asked for as a dependency, pip may prefer a build that brings gigabytes of CUDA.
+$(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) torch==2.13.0
+	$(PIP) --editable '.[demo]'
+	touch $@
+
+$(VENV)/.test: $(VENV)/.demo
+	$(PIP) --editable '.[all,test,dev]'
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.test
+	$(PIP) --editable '.[bench]'
+	touch $@
+
+$(VENV)/bin/python:
+	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 or newer is needed. On Debian: apt-get install python3 python3-venv"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, and $$($(PYTHON) --version) was found. Install one, or name it: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "Python's venv module is missing. On Debian: apt-get install python3-venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,26 @@
+"""Fair Witness: audits language models, toxicity scorers and graph user models for social bias, and says how surely.
+
+The public names are loaded when first used, so that `import fairwitness` stays instant and needs none of the extras.
+"""
+
+from importlib import import_module
+from typing import Any
+
+from fairwitness.version import __version__
+
+# public name → where it lives
+_PUBLIC = {
+    "FairWitnessError": "fairwitness.errors",
+}
+
+__all__ = ["__version__", *sorted(_PUBLIC)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'fairwitness' has no attribute '{name}'")
+    return getattr(import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

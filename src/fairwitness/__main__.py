@@ -1,0 +1,5 @@
+"""`python -m fairwitness`."""
+
+from fairwitness.cli.app import main
+
+main()

@@ -1,0 +1,99 @@
+"""The `fairwitness` command: the table of verbs, and how a call begins and ends.
+
+Verbs are named by import path and loaded when called, so that `--help` is instant. Flags may be spelt --text_col or --text-col;
+lists take spaces or commas; `--config file.toml` fills the same options as the flags, which win.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from cyclopts import App, CycloptsError, Parameter, Token, convert
+
+from fairwitness.errors import FairWitnessError, InputError
+from fairwitness.version import __version__
+
+# verb → (where it lives, what it does). A verb of two words belongs to a group, which stands alone in GROUPS.
+VERBS: dict[str, tuple[str, str]] = {
+    "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
+}
+GROUPS: dict[str, str] = {}
+
+
+def _convert(type_: Any, tokens: Sequence[Token]) -> Any:
+    """Lists of words may come with commas; everything else is as cyclopts does it."""
+    if type_ == tuple[str, ...]:
+        return tuple(word for token in tokens for word in token.value.split(",") if word)
+    return convert(type_, tokens)
+
+
+def build() -> App:
+    """The whole application, with no verb loaded yet."""
+    app = App(
+        name="fairwitness",
+        help="Audits language models, toxicity scorers and graph user models for social bias, and says how surely.",
+        version=__version__,
+        help_format="plaintext",
+        default_parameter=Parameter(negative=(), consume_multiple=True, converter=_convert, negative_iterable=()),
+    )
+    groups = {name: App(name=name, help=help_) for name, help_ in GROUPS.items()}
+    for group in groups.values():
+        app.command(group)
+    for verb, (path, help_) in VERBS.items():
+        group_name, _, name = verb.rpartition(" ")
+        (groups[group_name] if group_name else app).command(path, name=name, help=help_)
+    return app
+
+
+def main(words: Sequence[str] | None = None) -> NoReturn:
+    """Run one command and exit: 0 done or passed, 1 a gate failed, 2 misuse or bad input, 3 not enough evidence."""
+    try:
+        result = call(list(sys.argv[1:] if words is None else words))
+    except (CycloptsError, FairWitnessError) as error:
+        print(f"fairwitness: {_one_line(error)}", file=sys.stderr)
+        sys.exit(getattr(error, "exit_code", 2))
+    except KeyboardInterrupt:
+        print("fairwitness: stopped. The same command goes on from here.", file=sys.stderr)
+        sys.exit(130)
+    sys.exit(result if isinstance(result, int) else 0)
+
+
+def call(words: list[str]) -> Any:
+    """Parse and run one command; errors are raised, not printed."""
+    app = build()
+    words, config = _take_config(words)
+    if config is not None:
+        from cyclopts.config import Toml
+
+        app.config = (Toml(config, use_commands_as_keys=False, must_exist=True),)
+    return app(words, exit_on_error=False, print_error=False, result_action="return_value")
+
+
+def _take_config(words: list[str]) -> tuple[list[str], Path | None]:
+    """Take `--config file.toml` out of the words."""
+    for index, word in enumerate(words):
+        flag, equals, value = word.partition("=")
+        if flag != "--config":
+            continue
+        if not equals and index + 1 == len(words):
+            raise InputError("--config needs the name of a TOML file.")
+        path = Path(value if equals else words[index + 1])
+        _check_toml(path)
+        return words[:index] + words[index + (1 if equals else 2) :], path
+    return words, None
+
+
+def _check_toml(path: Path) -> None:
+    import tomllib
+
+    from fairwitness.files import require_file
+
+    try:
+        tomllib.loads(require_file(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from error
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,121 @@
+"""Putting bytes on disk so that a crash at any instant leaves either the old file or the new one.
+
+Also the two questions every reader asks first: is it there, and what are its bytes. What the bytes mean is tables.py's.
+"""
+
+import errno
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fairwitness.errors import InputError, RunError, suggestion
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; when the block ends well, it takes the name `path` atomically.
+
+    Written, flushed to disk, renamed: in that order. When the block fails, nothing of it stays.
+    """
+    path = Path(path)
+    with disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        os.close(handle)
+    temporary = Path(name)
+    try:
+        with disk_errors(path):
+            yield temporary
+            temporary.chmod(0o666 & ~_umask())
+            _flush(temporary)
+            temporary.replace(path)
+            _flush(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write `data` to `path` atomically."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write `text` to `path` as UTF-8, atomically."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn what the operating system says about a folder into a sentence a user can act on."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(_explain(error, Path(path))) from error
+
+
+def require_file(path: Path) -> Path:
+    """`path` itself when it is a file with something in it; otherwise an error that says what it is instead."""
+    path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; a file was expected. Name one of the files in it.")
+    if not path.exists():
+        near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise InputError(f"{path} does not exist.{suggestion(path.name, near)}")
+    if path.stat().st_size == 0:
+        raise InputError(f"{path} is empty.")
+    return path
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file's bytes, as hexadecimal."""
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def content_hash(*parts: str | bytes) -> str:
+    """A short hash of several strings, in which ("ab", "c") and ("a", "bc") differ.
+
+    >>> content_hash("ab", "c") == content_hash("a", "bc")
+    False
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def cache_folder() -> Path:
+    """Where models and answers are kept between runs: FAIRWITNESS_CACHE, else `fairwitness` in XDG_CACHE_HOME or ~/.cache."""
+    if named := os.environ.get("FAIRWITNESS_CACHE"):
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairwitness"
+
+
+def _explain(error: OSError, path: Path) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"No space left for {path}. Free some and run the same command again: it goes on where it stopped."
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"{path} cannot be written: {error.strerror}. Choose another --out or change its permissions."
+    if error.errno in (errno.ENOTDIR, errno.EISDIR, errno.EEXIST):
+        return f"{path} cannot be written: a file stands where a folder is needed, or the other way round."
+    return f"{path} cannot be written: {error.strerror or error}."
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,41 @@
+"""What there is, by name: name → "module:object", loaded when first asked for.
+
+A new scorer, dataset or model is one file and one line here. Other packages add theirs with entry points in the groups
+`fairwitness.scorers`, `fairwitness.datasets` and `fairwitness.models`; ours win a clash of names.
+"""
+
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from fairwitness.errors import InputError, suggestion
+
+BUILT_IN: dict[str, dict[str, str]] = {
+    "scorers": {
+        "zero_shot": "fairwitness.scorers.zero_shot:ZeroShot",
+    },
+    "datasets": {},
+    "models": {
+        "smollm2": "fairwitness.models.smollm2:SMOLLM2",
+    },
+}
+
+
+def names(kind: str) -> list[str]:
+    """All names of one kind ('scorers', 'datasets', 'models'), sorted."""
+    return sorted({**_plugged_in(kind), **BUILT_IN[kind]})
+
+
+def load(kind: str, name: str) -> Any:
+    """The object behind a name, imported now. An unknown name is an InputError with the near one."""
+    table = {**_plugged_in(kind), **BUILT_IN[kind]}
+    if name not in table:
+        raise InputError(f"Unknown {kind.rstrip('s')} '{name}'.{suggestion(name, table)}  (fairwitness list {kind})")
+    module, _, attribute = table[name].partition(":")
+    return getattr(import_module(module), attribute)
+
+
+@cache
+def _plugged_in(kind: str) -> dict[str, str]:
+    return {point.name: point.value for point in entry_points(group=f"fairwitness.{kind}")}

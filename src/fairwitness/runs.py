@@ -1,0 +1,223 @@
+"""A run's folder: what was asked, the parts answered so far, and the sealed result.
+
+    some/dir/run.json            one entry per audit in the folder: question, versions, counts, seconds, status
+    some/dir/zs_preds.parquet    a sealed output; it exists whole or not at all
+    some/dir/.parts/zs_preds/    parts answered so far, each named by its content; gone once the output is sealed
+
+A part's name is the hash of what it answers (scorer identity and texts) and the checksum of its bytes. So a run that was
+killed goes on from its parts whatever worker or order made them, and a damaged part is noticed, dropped and done again.
+This file knows nothing of models or metrics.
+"""
+
+import hashlib
+import io
+import json
+import os
+import platform
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from filelock import FileLock, Timeout
+
+from fairwitness.errors import InputError, RunError
+from fairwitness.files import disk_errors, file_hash, write_bytes, write_text
+from fairwitness.version import __version__
+
+MANIFEST = "run.json"
+PACKAGES = ("numpy", "polars", "pyarrow", "scipy", "torch", "transformers", "torch-geometric", "scikit-learn")
+_SECRET = re.compile(r"key|token|secret|password|authorization", re.IGNORECASE)
+
+
+@dataclass
+class Run:
+    """One audit's place in a run folder, held under the folder's lock while it is worked on."""
+
+    folder: Path
+    name: str
+    entry: dict[str, Any]
+    parts: "Parts"
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def sealed(self) -> bool:
+        """Whether this very question was answered before and its outputs are still there, unchanged."""
+        return self.entry["status"] == "done" and all(
+            (self.folder / name).is_file() and file_hash(self.folder / name) == digest
+            for name, digest in self.entry["outputs"].items()
+        )
+
+    def seal(self, outputs: list[Path], counts: Mapping[str, int], **facts: Any) -> None:
+        """Record that the outputs are whole. `facts` are further things seen, such as a threshold that was fitted."""
+        self.entry.update(
+            status="done",
+            outputs={os.path.relpath(path, self.folder): file_hash(path) for path in outputs},
+            counts=dict(counts),
+            seconds=round(self.entry.get("seconds", 0.0) + time.monotonic() - self.started, 3),
+            finished=_now(),
+            damaged_parts_redone=self.parts.damaged,
+            **facts,
+        )
+        _update_manifest(self.folder, self.name, self.entry)
+        self.parts.clear()
+
+
+@contextmanager
+def open_run(
+    out: Path, kind: str, question: Mapping[str, Any], *, restart: bool = False, data: Mapping[str, str] | None = None
+) -> Iterator[Run]:
+    """Hold the folder of `out` for one audit.
+
+    The same question resumes. Another question beside old results is an error that names the difference, unless `restart`.
+    `question` holds everything the result depends on, as JSON values; never a secret.
+    """
+    folder, name = Path(out).parent, Path(out).stem
+    question = json.loads(json.dumps(question, sort_keys=True, default=str))
+    _refuse_secrets(question)
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder):
+        entry = read_manifest(folder).get(name) if not restart else None
+        if entry is not None and entry["question"] != question:
+            raise RunError(_difference(out, entry["question"], question))
+        parts = Parts(folder / ".parts" / name)
+        if entry is None:
+            parts.clear()
+            entry = {"kind": kind, "question": question, "status": "running", "outputs": {}, "started": _now()}
+        entry |= {"kind": kind, "versions": versions(), "command": _command(), "data": dict(data or {})}
+        run = Run(folder, name, entry, parts)
+        if not run.sealed:
+            entry["status"] = "running"
+            _update_manifest(folder, name, entry)
+        try:
+            yield run
+        finally:
+            if entry["status"] == "running":
+                entry["seconds"] = round(entry.get("seconds", 0.0) + time.monotonic() - run.started, 3)
+                _update_manifest(folder, name, entry)
+
+
+class Parts:
+    """The parts of one output: write once, read back checked, forget."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.damaged = 0
+
+    def read(self, key: str) -> pl.DataFrame | None:
+        """The part, or None where there is none yet. One whose bytes do not match its name is removed and counts as none."""
+        for path in self.folder.glob(f"{key}-*.parquet"):
+            data = path.read_bytes()
+            if _checksum(data) == path.stem.removeprefix(f"{key}-"):
+                return pl.read_parquet(io.BytesIO(data))
+            path.unlink()
+            self.damaged += 1
+        return None
+
+    def write(self, key: str, frame: pl.DataFrame) -> None:
+        """Keep a part. It is on the disk, whole, when this returns."""
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer, compression="zstd")
+        data = buffer.getvalue()
+        write_bytes(self.folder / f"{key}-{_checksum(data)}.parquet", data)
+
+    def clear(self) -> None:
+        """Forget all parts."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.folder.parent.is_dir() and not any(self.folder.parent.iterdir()):
+            self.folder.parent.rmdir()
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The audits recorded in a run folder: name → entry. Empty where nothing was recorded yet."""
+    path = Path(folder) / MANIFEST
+    if not path.exists():
+        return {}
+    try:
+        audits = json.loads(path.read_text(encoding="utf-8"))["audits"]
+        return {str(name): dict(entry) for name, entry in audits.items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path} is not a run.json of Fair Witness ({error}). Remove it or choose another folder.") from error
+
+
+def versions() -> dict[str, str]:
+    """The versions a result depends on, without importing any of the packages."""
+    found = {"fairwitness": __version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    lock = FileLock(folder / ".lock", timeout=0)
+    try:
+        with disk_errors(folder):
+            lock.acquire()
+    except Timeout:
+        raise RunError(f"Another process is working in {folder}. Wait for it to end, or choose another folder for --out.") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _update_manifest(folder: Path, name: str, entry: dict[str, Any]) -> None:
+    audits = read_manifest(folder) | {name: entry}
+    write_text(folder / MANIFEST, json.dumps({"format": 1, "audits": audits}, indent=2, ensure_ascii=False) + "\n")
+
+
+def _difference(out: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    before, after = _flat(old), _flat(new)
+    changed = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+    words = "; ".join(f"{key} was {_short(before.get(key))}, now {_short(after.get(key))}" for key in sorted(changed)[:4])
+    more = f" and {len(changed) - 4} more" if len(changed) > 4 else ""
+    return f"{out} holds the answer to another question: {words}{more}. Choose another --out, or start over with --restart."
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        return {prefix: value}
+    return {k: v for key, inner in value.items() for k, v in _flat(inner, f"{prefix}.{key}" if prefix else str(key)).items()}
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _refuse_secrets(question: Mapping[str, Any]) -> None:
+    for key, value in _flat(question).items():
+        assert not (_SECRET.search(key.rsplit(".", 1)[-1]) and isinstance(value, str)), f"'{key}' must not be written to run.json"
+
+
+def _command() -> list[str]:
+    """The command line, with what follows a secret's flag struck out."""
+    shown: list[str] = []
+    hide = False
+    for word in [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv else []:
+        flag, equals, _ = word.partition("=")
+        secret = word.startswith("--") and bool(_SECRET.search(flag))
+        shown.append("***" if hide else f"{flag}=***" if secret and equals else word)
+        hide = secret and not equals
+    return shown
+
+
+def _checksum(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
