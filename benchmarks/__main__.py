@@ -1,8 +1,8 @@
 """Run the benchmarks one after another, each in a process of its own, and print their tables under the machine's description.
 
-    python -m benchmarks                      all that need no GPU
-    python -m benchmarks counting zeroshot    some
-    python -m benchmarks --write              and keep the output in docs/benchmarks.md
+python -m benchmarks                      all that need no GPU
+python -m benchmarks counting zeroshot    some
+python -m benchmarks --write              and keep the output in docs/benchmarks.md
 """
 
 import os
@@ -27,7 +27,9 @@ def machine() -> str:
     """The machine and the versions the figures belong to."""
     from fairwitness.runs import versions
 
-    cpu = next((line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), platform.processor())
+    cpu = next(
+        (line.split(":")[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), platform.processor()
+    )
     memory = next((int(line.split()[1]) / 1e6 for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), float("nan"))
     packages = ", ".join(f"{name} {version}" for name, version in versions().items())
     return f"{datetime.now(UTC):%Y-%m-%d}; {cpu}, {os.cpu_count()} cores, {memory:.0f} GB; {packages}."
@@ -35,7 +37,9 @@ def machine() -> str:
 
 def run(topic: str) -> str:
     """One benchmark's output as a section of Markdown."""
-    done = subprocess.run([sys.executable, "-m", f"benchmarks.{topic}"], capture_output=True, text=True, cwd=HERE.parent, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", f"benchmarks.{topic}"], capture_output=True, text=True, cwd=HERE.parent, check=False
+    )
     body = done.stdout.strip() if done.returncode == 0 else f"Failed:\n\n```\n{done.stderr.strip()[-2000:]}\n```"
     return f"### {topic}\n\n{body}\n"
 

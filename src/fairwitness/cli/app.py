@@ -18,6 +18,7 @@ from fairwitness.version import __version__
 VERBS: dict[str, tuple[str, str]] = {
     "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
     "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
+    "report": ("fairwitness.cli.report:report", "Write one self-contained page for one or more runs."),
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
 GROUPS: dict[str, str] = {

@@ -68,7 +68,7 @@ def heat_map(
         )
     for i, row in enumerate(rows):
         y = 26 + height * i
-        body.append(f'<text class="label" x="{LEFT - 10}" y="{y + 20}" text-anchor="end">{escape(_short(row, 30))}</text>')
+        body.append(f'<text class="label" x="{LEFT - 10}" y="{y + 20}" text-anchor="end">{escape(_short(row, 28))}</text>')
         for j in range(len(columns)):
             body.append(_cell(LEFT + cell * j, y, cell, height, values[i][j], peak, signed, hints[i][j]))
     return _svg(width, 26 + height * len(rows) + 8, name, body)
@@ -102,7 +102,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 def _interval_line(line: Interval, y: float, x, width: int, series: int) -> str:  # type: ignore[no-untyped-def]
     kind = "muted" if line.muted else f"series{series % 4}"
-    parts = [f'<text class="label" x="{LEFT - 12}" y="{y + 4:.1f}" text-anchor="end">{escape(_short(line.label, 32))}</text>']
+    parts = [f'<text class="label" x="{LEFT - 12}" y="{y + 4:.1f}" text-anchor="end">{escape(_short(line.label, 28))}</text>']
     if not _finite(line.value):
         parts.append(f'<text class="value muted" x="{LEFT + 6}" y="{y + 4:.1f}">undefined</text>')
         return _hint(describe(line), "".join(parts))
