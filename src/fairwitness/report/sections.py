@@ -39,9 +39,7 @@ def make_section(recorded: Recorded) -> Section:
     if not recorded.finished:
         return Section(
             f"{recorded.kind}: not finished",
-            [
-                f"This audit ({recorded.name}) was begun and has not ended. Run the same command again to go on; nothing is shown yet."
-            ],
+            [f"This audit ({recorded.name}) was begun and has not ended. Run the same command again to go on."],
             limits=[f"{recorded.name} is unfinished: it says nothing yet."],
         )
     if recorded.kind not in MAKERS:
