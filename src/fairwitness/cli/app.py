@@ -19,6 +19,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
     "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
     "report": ("fairwitness.cli.report:report", "Write one self-contained page for one or more runs."),
+    "serve": ("fairwitness.cli.serve:serve", "Browse a folder of runs in a browser."),
+    "gate": ("fairwitness.cli.gate:gate", "Hold a run to limits: exit 0 passed, 1 failed, 3 not enough evidence."),
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
 GROUPS: dict[str, str] = {
