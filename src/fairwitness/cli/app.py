@@ -21,6 +21,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "report": ("fairwitness.cli.report:report", "Write one self-contained page for one or more runs."),
     "serve": ("fairwitness.cli.serve:serve", "Browse a folder of runs in a browser."),
     "gate": ("fairwitness.cli.gate:gate", "Hold a run to limits: exit 0 passed, 1 failed, 3 not enough evidence."),
+    "run": ("fairwitness.cli.run:run", "Run the audits of a suite.toml, ending in one report."),
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
 GROUPS: dict[str, str] = {
