@@ -4,13 +4,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.engine.toy_scorers import Lengths, asked, work
 
 from fairwitness import runs, tables
 from fairwitness.engine.choose import map_parts
 from fairwitness.engine.options import EngineOptions
 from fairwitness.errors import InputError, RunError
 from fairwitness.parts import Parts
-from tests.engine.toy_scorers import Lengths, asked, work
 
 FRAME = pl.DataFrame({"score": [1.0, None]})
 

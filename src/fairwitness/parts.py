@@ -131,7 +131,7 @@ class _Folder:
 
 
 class _Elsewhere:
-    """A folder on any file system of pyarrow or fsspec. Where writes are not atomic, the checksum in the name catches half of one."""
+    """A folder on any file system of pyarrow or fsspec. A half-written part is caught by the checksum in its name."""
 
     def __init__(self, url: str, label: str) -> None:
         self._url = url
@@ -187,10 +187,11 @@ def _file_system(url: str) -> tuple[Any, str]:
     from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem
 
     try:
-        return FileSystem.from_uri(url)
+        files, path = FileSystem.from_uri(url)
+        return files, str(path)
     except (ArrowException, OSError, ValueError) as first:
         try:
-            from fsspec.core import url_to_fs
+            from fsspec.core import url_to_fs  # it comes with huggingface_hub
 
             files, path = url_to_fs(url)
         except (ImportError, ValueError, OSError) as error:

@@ -8,13 +8,13 @@ from typing import Any
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from tests.engine.toy_scorers import Echo, Lengths, Refuses, asked, work, workers
 
 from fairwitness import runs
 from fairwitness.engine.choose import map_parts
 from fairwitness.engine.devices import resolve
 from fairwitness.engine.options import EngineOptions
 from fairwitness.errors import InputError, ModelError, RunError
-from tests.engine.toy_scorers import Echo, Lengths, Refuses, asked, work, workers
 
 
 def answers(out: Path, scorer: Any, options: EngineOptions | None = None, *, rows: int = 60) -> pl.DataFrame:

@@ -12,12 +12,12 @@ from typing import Any
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from tests.engine.toy_scorers import Lengths, Refuses, asked, work, workers
 
 from fairwitness import runs
 from fairwitness.engine.choose import map_parts
 from fairwitness.engine.options import EngineOptions
 from fairwitness.errors import InputError, ModelError, RunError
-from tests.engine.toy_scorers import Lengths, Refuses, asked, work, workers
 
 pytest.importorskip("ray", reason="the extra `ray` is not installed")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -34,7 +34,9 @@ def cluster() -> Iterator[Any]:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 
-    started = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False})
+    started = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False}
+    )
     started.add_node(num_cpus=1, object_store_memory=STORE)
     yield started
     started.shutdown()

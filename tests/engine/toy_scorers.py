@@ -1,4 +1,4 @@
-"""Scorers whose answers are known by hand, importable by worker processes; they note in a file what they were asked, and by whom."""
+"""Scorers whose answers are known by hand, importable by workers; they note in a file what they were asked, and by whom."""
 
 import os
 import time

@@ -41,7 +41,9 @@ class Scorer(Protocol[Item]):
 
 def part_key(scorer: Scorer[Any], items: Sequence[Any]) -> str:
     """The name of a part: the hash of what it answers, whoever answers it and wherever it stands in the file."""
-    return content_hash(identity_of(scorer), *(item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in items))
+    return content_hash(
+        identity_of(scorer), *(item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in items)
+    )
 
 
 def stays_here(scorer: Scorer[Any]) -> bool:
@@ -51,9 +53,8 @@ def stays_here(scorer: Scorer[Any]) -> bool:
 
 def recipe(scorer: Scorer[Any]) -> Scorer[Any]:
     """The scorer as it was before anything was loaded or looked up: a dataclass made anew from its fields; others as they are."""
-    if dataclasses.is_dataclass(scorer) and not isinstance(scorer, type):
-        return dataclasses.replace(scorer)
-    return scorer
+    settings: Any = scorer
+    return dataclasses.replace(settings) if dataclasses.is_dataclass(settings) else scorer
 
 
 def require_same(scorer: Scorer[Any], identity: str, where: str) -> None:
@@ -63,8 +64,12 @@ def require_same(scorer: Scorer[Any], identity: str, where: str) -> None:
         return
     mine, asked = json.loads(here), json.loads(identity)
     changed = [key for key in {**mine, **asked} if mine.get(key) != asked.get(key)]
-    words = "; ".join(f"{key} is {str(mine.get(key))[:60]} there and {str(asked.get(key))[:60]} here" for key in sorted(changed)[:3])
-    raise RunError(f"The scorer on {where} is another one: {words}. Make them the same (for instance with --dtype), then run again.")
+    words = "; ".join(
+        f"{key} is {str(mine.get(key))[:60]} there and {str(asked.get(key))[:60]} here" for key in sorted(changed)[:3]
+    )
+    raise RunError(
+        f"The scorer on {where} is another one: {words}. Make them the same (for instance with --dtype), then run again."
+    )
 
 
 def identity_of(scorer: Scorer[Any]) -> str:

@@ -1,4 +1,4 @@
-"""One device of this machine at work: `python -m fairwitness.engine.device_worker FD`, started by devices.py and talking to it alone.
+"""One device at work: `python -m fairwitness.engine.device_worker FD`, started by devices.py and talking to it alone.
 
 It sees one GPU, or none. It gets the scorer's settings first and then parts; each answer is the part's key and the bytes to keep.
 """

@@ -201,9 +201,7 @@ def _end(device: _Device) -> None:
     device.process.wait()
 
 
-def _ready(
-    order: deque[tuple[str, int]], crew: Crew, parts: Parts, advance: Callable[[int], None]
-) -> Iterator[pl.DataFrame]:
+def _ready(order: deque[tuple[str, int]], crew: Crew, parts: Parts, advance: Callable[[int], None]) -> Iterator[pl.DataFrame]:
     while order and order[0][0] not in crew.under_way:
         key, rows = order.popleft()
         frame = parts.read(key)

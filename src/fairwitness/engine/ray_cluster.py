@@ -150,7 +150,9 @@ def _slots(scorer: Scorer[Any], options: EngineOptions) -> tuple[int, dict[str, 
         return gpus, {"num_gpus": 1}
     slots = int(there.get("CPU", 0)) // options.ray_cpus
     if slots < 1:
-        raise InputError(f"The Ray cluster has {there.get('CPU', 0):g} CPUs, and each model was to take {options.ray_cpus} (--ray_cpus).")
+        raise InputError(
+            f"The Ray cluster has {there.get('CPU', 0):g} CPUs, and each model was to take {options.ray_cpus} (--ray_cpus)."
+        )
     return slots, {"num_cpus": options.ray_cpus}
 
 
@@ -178,7 +180,9 @@ def _explained(error: Exception) -> Exception:
         if isinstance(cause, FairWitnessError):
             return type(cause)(*cause.args) if not isinstance(cause, MissingExtraError) else RunError(str(cause))
         seen = cause
-    return RunError(f"The Ray cluster gave up: {' '.join(str(error).split())[-300:]} Run the same command again to go on from here.")
+    return RunError(
+        f"The Ray cluster gave up: {' '.join(str(error).split())[-300:]} Run the same command again to go on from here."
+    )
 
 
 def _import_ray() -> Any:
