@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -120,6 +121,26 @@ def test_a_worker_with_another_model_is_refused(on_ray: EngineOptions, tmp_path:
     monkeypatch.setenv("TOY_VERSION", "2")
     with pytest.raises(RunError, match=r"version is 1 there and 2 here"):
         answers(tmp_path / "s.parquet", Lengths(), on_ray)
+
+
+def test_counting_is_map_and_reduce(on_ray: EngineOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fairness audit of a Parquet file, in four tasks on the cluster and at once here: the same tables."""
+    from fairwitness.audits import fairness_input
+    from fairwitness.audits.fairness import FairnessConfig, audit_fairness
+
+    chance = np.random.default_rng(3)
+    rows = 4000
+    table = {"idx": np.arange(rows), "pred": chance.integers(0, 2, rows), "label": chance.integers(0, 2, rows)}
+    table |= {"score": chance.normal(size=rows), "male": chance.integers(0, 2, rows), "age": chance.choice(["a", "b", "c"], rows)}
+    pl.DataFrame(table).with_columns(pl.col("pred").replace(0, None).fill_null(0)).write_parquet(tmp_path / "p.parquet")
+    monkeypatch.setattr(fairness_input, "ROWS_PER_TASK", 1000)
+    monkeypatch.chdir(tmp_path)
+    asked = {"preds": Path("p.parquet"), "label_col": "label", "id_cols": ("male",), "group_cols": ("age",), "charts": False}
+    here = audit_fairness(FairnessConfig(out=tmp_path / "here" / "r.csv", **asked))
+    there = audit_fairness(FairnessConfig(out=tmp_path / "there" / "r.csv", engine="ray", ray_address=on_ray.ray_address, **asked))
+    assert set(here.tables) == set(there.tables)
+    for name, one in here.tables.items():
+        assert_frame_equal(there.tables[name], one, check_exact=True)
 
 
 def test_a_worker_killed_and_a_node_removed(cluster: Any, tmp_path: Path) -> None:

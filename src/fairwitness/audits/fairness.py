@@ -27,6 +27,7 @@ from fairwitness.audits.fairness_tables import (
     overall_table,
     summary_table,
 )
+from fairwitness.engine.options import ENGINE_FIELDS, LOCAL, ClusterOptions, check_engine
 from fairwitness.errors import InputError
 from fairwitness.files import file_hash, require_file
 from fairwitness.metrics.counts import Counts
@@ -37,7 +38,7 @@ _ERROR = "error"
 
 
 @dataclass(frozen=True, kw_only=True)
-class FairnessConfig:
+class FairnessConfig(ClusterOptions):
     """Everything that can be asked of `fairwitness fairness`, with its defaults."""
 
     preds: Path
@@ -106,6 +107,7 @@ class FairnessConfig:
 
 def audit_fairness(config: FairnessConfig) -> FairnessResult:
     """Measure a file of predictions and write R.csv and all that belongs to it. The same question again is read, not redone."""
+    check_engine(config)
     reading, settings = _reading(config), _settings(config)
     data = {"preds": file_hash(require_file(config.preds))}
     if config.labels_file:
@@ -115,7 +117,9 @@ def audit_fairness(config: FairnessConfig) -> FairnessResult:
         if run.sealed:
             return stored(config.out, run.entry)
         frame = open_predictions(config.preds, config.labels_file, reading)
-        result = _measure(frame, reading, settings, classes=config.positive_classes, groups=config.group_one)
+        result = _measure(
+            frame, reading, settings, classes=config.positive_classes, groups=config.group_one, options=_where(config)
+        )
         files = write(result, config.out, charts=config.charts)
         asked, failed = result.facts["n_rows"], result.facts["n_failed"]
         run.seal(files, {"asked": asked, "scored": asked - failed, "failed": failed}, facts=result.facts)
@@ -205,11 +209,12 @@ def _measure(
     *,
     classes: Sequence[str] = (),
     groups: Sequence[str] = (),
+    options: ClusterOptions = LOCAL,
 ) -> FairnessResult:
     named = label_kind(frame.lazy(), reading)
     # Several classes have no single score; their AUCs would need one score per class.
     reading = replace(reading, named_classes=named, score=None if named else reading.score)
-    tally, scores = count(frame, reading)
+    tally, scores = count(frame, reading, options=options)
     counts = dict(tally.counts)
     overall = counts.pop(OVERALL)
     facts = _facts(tally, reading, settings)
@@ -302,6 +307,11 @@ def _reading(config: FairnessConfig) -> Reading:
     return reading
 
 
+def _where(config: FairnessConfig) -> ClusterOptions:
+    """A file of labels is joined once, here; without one, every node can read its share of the predictions."""
+    return LOCAL if config.labels_file else config
+
+
 def _settings(config: FairnessConfig) -> Settings:
     return Settings(
         min_group_size=config.min_group_size, confidence=config.confidence, replicates=config.replicates, seed=config.seed
@@ -329,6 +339,10 @@ def _check(reading: Reading, settings: Settings) -> None:
         raise InputError(f"--confidence is {settings.confidence:g}; a number between 0 and 1 was expected, such as 0.95.")
 
 
+# Where the files lie and where they are counted change nothing.
+_NOT_ASKED = {"out", "restart", "preds", "labels_file", *ENGINE_FIELDS}
+
+
 def _question(config: FairnessConfig, data: Mapping[str, str]) -> dict[str, Any]:
-    asked = {name: value for name, value in asdict(config).items() if name not in ("out", "restart", "preds", "labels_file")}
+    asked = {name: value for name, value in asdict(config).items() if name not in _NOT_ASKED}
     return {**asked, "data": dict(data)}

@@ -7,10 +7,8 @@ import polars as pl
 
 from fairwitness.engine import local
 from fairwitness.engine.contract import Scorer, stays_here
-from fairwitness.engine.options import EngineOptions, check_engine
+from fairwitness.engine.options import LOCAL, EngineOptions, check_engine
 from fairwitness.parts import Parts
-
-LOCAL = EngineOptions()
 
 
 def map_parts(

@@ -54,7 +54,10 @@ def stays_here(scorer: Scorer[Any]) -> bool:
 def recipe(scorer: Scorer[Any]) -> Scorer[Any]:
     """The scorer as it was before anything was loaded or looked up: a dataclass made anew from its fields; others as they are."""
     settings: Any = scorer
-    return dataclasses.replace(settings) if dataclasses.is_dataclass(settings) else scorer
+    if not dataclasses.is_dataclass(type(scorer)):
+        return scorer
+    anew: Scorer[Any] = dataclasses.replace(settings)
+    return anew
 
 
 def require_same(scorer: Scorer[Any], identity: str, where: str) -> None:

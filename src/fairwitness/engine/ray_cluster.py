@@ -9,17 +9,19 @@ scheduling, the back-pressure and the starting again of what dies.
 import logging
 import os
 import pickle
+import re
 import socket
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from fairwitness.engine.contract import Scorer, identity_of, recipe, require_same, score_part
-from fairwitness.engine.options import EngineOptions
+from fairwitness.engine.options import ClusterOptions
 from fairwitness.engine.spool import Spool, fill, unpack
 from fairwitness.errors import FairWitnessError, InputError, MissingExtraError, RunError
 from fairwitness.parts import Parts, encode
@@ -35,7 +37,7 @@ def map_parts(
     work: Iterable[Sequence[Any]],
     parts: Parts,
     *,
-    options: EngineOptions,
+    options: ClusterOptions,
     advance: Callable[[int], None] = lambda _done: None,
 ) -> Iterator[pl.DataFrame]:
     """Answer what is not on disk yet on the cluster, then yield all parts in the order of the work."""
@@ -54,7 +56,7 @@ def map_parts(
 
 
 @contextmanager
-def connected(options: EngineOptions) -> Iterator[Any]:
+def connected(options: ClusterOptions) -> Iterator[Any]:
     """Ray, joined or started; one that was running before is left running."""
     ray = _import_ray()
     if ray.is_initialized():
@@ -78,11 +80,33 @@ def connected(options: EngineOptions) -> Iterator[Any]:
         ray.shutdown()
 
 
+# Settings of the driver that a worker needs to find the same models and caches. Secrets are not among them.
+_SENT = re.compile(r"FAIRWITNESS_|HF_(?!TOKEN)|TRANSFORMERS_|TOKENIZERS_")
+
+
+@dataclass(frozen=True)
+class Home:
+    """Where the driver stands: its folder, so that relative paths mean the same, and its settings."""
+
+    folder: str
+    settings: dict[str, str]
+
+    @classmethod
+    def here(cls) -> "Home":
+        return cls(os.getcwd(), {name: value for name, value in os.environ.items() if _SENT.match(name)})
+
+    def move_in(self) -> None:
+        """Stand where the driver stands, as far as this machine has the place."""
+        os.environ.update(self.settings)
+        if os.path.isdir(self.folder):
+            os.chdir(self.folder)
+
+
 class PartScorer:
     """A model on a worker. It is made from the scorer's settings, and checks that it is the scorer the run was started with."""
 
-    def __init__(self, shelf: Any, pickled: bytes, identity: str, together: int) -> None:
-        self._shelf, self._pickled, self._identity, self._together = shelf, pickled, identity, together
+    def __init__(self, shelf: Any, pickled: bytes, identity: str, together: int, home: "Home") -> None:
+        self._shelf, self._pickled, self._identity, self._together, self._home = shelf, pickled, identity, together, home
         self._scorer: Scorer[Any] | None = None
 
     def __call__(self, numbers: Any) -> Iterator[dict[str, Any]]:
@@ -99,6 +123,7 @@ class PartScorer:
 
     def _ready(self) -> Scorer[Any]:
         if self._scorer is None:
+            self._home.move_in()
             scorer: Scorer[Any] = pickle.loads(self._pickled)
             require_same(scorer, self._identity, socket.gethostname())
             self._scorer = scorer
@@ -115,7 +140,7 @@ class _Shelf:
         return [self._spool.read(number) for number in range(first, min(first + count, len(self._spool)))]
 
 
-def _answers(scorer: Scorer[Any], spool: Spool, options: EngineOptions) -> Iterator[tuple[str, bytes, int]]:
+def _answers(scorer: Scorer[Any], spool: Spool, options: ClusterOptions) -> Iterator[tuple[str, bytes, int]]:
     import ray
     import ray.data
 
@@ -126,21 +151,21 @@ def _answers(scorer: Scorer[Any], spool: Spool, options: EngineOptions) -> Itera
     numbers = ray.data.range(tasks, override_num_blocks=tasks)
     answers = numbers.map_batches(
         PartScorer,
-        fn_constructor_args=(shelf, _pickled(scorer), identity_of(scorer), together),
+        fn_constructor_args=(shelf, _pickled(scorer), identity_of(scorer), together, Home.here()),
         compute=ray.data.ActorPoolStrategy(min_size=1, max_size=slots, initial_size=min(slots, tasks)),
         batch_size=None,
         **needs,
     )
-    _be_quiet()
+    quiet()
     try:
         for batch in answers.iter_batches(batch_size=None, batch_format="pyarrow"):
             columns = (batch[name].to_pylist() for name in ("key", "answer", "rows"))
             yield from zip(*columns, strict=True)
     except ray.exceptions.RayError as error:
-        raise _explained(error) from error
+        raise explained(error) from error
 
 
-def _slots(scorer: Scorer[Any], options: EngineOptions) -> tuple[int, dict[str, float]]:
+def _slots(scorer: Scorer[Any], options: ClusterOptions) -> tuple[int, dict[str, float]]:
     """How many models the cluster has room for, and what each takes: a GPU where it uses one, else some CPUs."""
     import ray
 
@@ -172,7 +197,7 @@ def _on_this_machine() -> dict[str, Any]:
     return {"scheduling_strategy": here, "num_cpus": 0, "max_restarts": -1, "max_task_retries": -1}
 
 
-def _explained(error: Exception) -> Exception:
+def explained(error: Exception) -> Exception:
     """Our own error where a worker raised one; else what Ray says, in one line."""
     seen: BaseException | None = error
     while seen is not None:
@@ -196,7 +221,7 @@ def _import_ray() -> Any:
     return ray
 
 
-def _be_quiet() -> None:
+def quiet() -> None:
     import ray.data
 
     context = ray.data.DataContext.get_current()

@@ -119,6 +119,15 @@ class BinnedScores(ScoreTable):
             if unknown is not None:
                 self._count(self._unknown, name, code[from_bitmap(unknown, len(code))])
 
+    def merge(self, other: "BinnedScores") -> None:
+        """Add what was counted over the same bins elsewhere."""
+        assert np.array_equal(self.values, other.values)
+        self._positive += other._positive
+        self._negative += other._negative
+        for mine, theirs in ((self._members, other._members), (self._unknown, other._unknown)):
+            for name, found in theirs.items():
+                mine[name] = mine[name] + found if name in mine else found
+
     def overall(self) -> tuple[Histogram, Histogram]:
         return self._positive, self._negative
 
