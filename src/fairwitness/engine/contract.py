@@ -4,12 +4,14 @@ A scorer that fails on a row says so in `error`; a score that is not a finite nu
 ever count a failure as a score.
 """
 
+import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import polars as pl
 
+from fairwitness.errors import RunError
 from fairwitness.files import content_hash
 
 Item = TypeVar("Item", contravariant=True)
@@ -20,6 +22,10 @@ class Scorer(Protocol[Item]):
 
     `identity`: all that a score depends on (model, prompt, dtype, version of the code), as JSON values, never a secret.
     `rows_per_part`: how many items are answered before they are put on disk; also the items a batch can be packed from.
+
+    Two further attributes may be there. `stays_here = True`: it keeps to a service's quota or holds a secret, so it is never sent
+    to another process. `uses_gpu = True`: on a cluster with GPUs each copy of it gets one.
+    To be sent, a scorer is pickled: as its class and settings, never with weights (see `recipe`).
     """
 
     @property
@@ -35,8 +41,40 @@ class Scorer(Protocol[Item]):
 
 def part_key(scorer: Scorer[Any], items: Sequence[Any]) -> str:
     """The name of a part: the hash of what it answers, whoever answers it and wherever it stands in the file."""
-    identity = json.dumps(scorer.identity, sort_keys=True, default=str)
-    return content_hash(identity, *(item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in items))
+    return content_hash(
+        identity_of(scorer), *(item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in items)
+    )
+
+
+def stays_here(scorer: Scorer[Any]) -> bool:
+    """Whether this scorer may be used by the process that owns the run only."""
+    return bool(getattr(scorer, "stays_here", False))
+
+
+def recipe(scorer: Scorer[Any]) -> Scorer[Any]:
+    """The scorer as it was before anything was loaded or looked up: a dataclass made anew from its fields; others as they are."""
+    settings: Any = scorer
+    return dataclasses.replace(settings) if dataclasses.is_dataclass(settings) else scorer
+
+
+def require_same(scorer: Scorer[Any], identity: str, where: str) -> None:
+    """Refuse a worker that would score with something else than the run was started with (other weights under the same name)."""
+    here = identity_of(scorer)
+    if here == identity:
+        return
+    mine, asked = json.loads(here), json.loads(identity)
+    changed = [key for key in {**mine, **asked} if mine.get(key) != asked.get(key)]
+    words = "; ".join(
+        f"{key} is {str(mine.get(key))[:60]} there and {str(asked.get(key))[:60]} here" for key in sorted(changed)[:3]
+    )
+    raise RunError(
+        f"The scorer on {where} is another one: {words}. Make them the same (for instance with --dtype), then run again."
+    )
+
+
+def identity_of(scorer: Scorer[Any]) -> str:
+    """The scorer's identity as one line of JSON."""
+    return json.dumps(scorer.identity, sort_keys=True, default=str)
 
 
 def score_part(scorer: Scorer[Any], items: Sequence[Any]) -> pl.DataFrame:
