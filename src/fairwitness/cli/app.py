@@ -23,6 +23,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "gate": ("fairwitness.cli.gate:gate", "Hold a run to limits: exit 0 passed, 1 failed, 3 not enough evidence."),
     "run": ("fairwitness.cli.run:run", "Run the audits of a suite.toml, ending in one report."),
     "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
+    "compare": ("fairwitness.cli.compare:compare", "Which gaps changed between two runs, beyond noise."),
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
 GROUPS: dict[str, str] = {

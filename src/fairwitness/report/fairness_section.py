@@ -70,7 +70,7 @@ def _findings(gaps: pl.DataFrame) -> list[Finding]:
         phrase = GAPS[row["metric"]][1].format(points=f"{abs(row['value']) * 100:.0f}", more="more" if row["value"] > 0 else "less")
         low, high = sorted((abs(row["low"]) * 100, abs(row["high"]) * 100))
         words = f"Rows that name '{row['attribute']}' are {phrase} than the others (95 % interval {low:.0f} to {high:.0f} points)."
-        found.append(Finding(words, min(abs(row["low"]), abs(row["high"]))))
+        found.append(Finding(words, min(abs(row["low"]), abs(row["high"])), subject=row["attribute"]))
     return found
 
 
