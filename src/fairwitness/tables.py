@@ -5,6 +5,7 @@ JSON, by the name of the file. What a column means to an audit is the audit's bu
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,10 @@ MEASUREMENTS = ("metric", "attribute", "group", "class", "value", "low", "high",
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".json")
 
 # What the readers beneath us raise on a damaged file. Our own mistakes are not among them and keep their traceback.
-_UNREADABLE = (pl.exceptions.PolarsError, OSError, ValueError)
+_UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
+
+# The same where our own code runs within reach: nothing that a mistake of ours would raise.
+_DAMAGED = (pl.exceptions.ComputeError, pl.exceptions.NoDataError, pl.exceptions.PanicException, OSError)
 
 
 def read(path: Path | str, columns: Sequence[str] | None = None, *, rows: int | None = None) -> pl.DataFrame:
@@ -55,8 +59,17 @@ def batches(path: Path | str, columns: Sequence[str] | None = None, *, rows: int
         raise _unreadable(path, error) from error
 
 
+@contextmanager
+def reading(path: Path | str) -> Iterator[None]:
+    """Hold this around whatever consumes a lazy view: a damaged row shows only then, and is an InputError like any other."""
+    try:
+        yield
+    except _DAMAGED as error:
+        raise _unreadable(Path(path), error) from error
+
+
 def scan(path: Path | str) -> pl.LazyFrame:
-    """A lazy view of a table file; nothing but its schema is read yet."""
+    """A lazy view of a table file; nothing but its schema is read yet. Consume it within `reading`."""
     path = require_file(Path(path))
     suffix = _suffix(path)
     try:
@@ -221,7 +234,7 @@ def _refuse_duplicates(path: Path, *, separator: str) -> None:
         raise InputError(f"{path} has more than one column named '{twice[0]}'. Rename one of them.")
 
 
-def _unreadable(path: Path, error: Exception) -> InputError:
+def _unreadable(path: Path, error: BaseException) -> InputError:
     if isinstance(error, InputError):
         return error
     words = str(error).strip().split("\n")[0]

@@ -175,7 +175,8 @@ def group_fairness(
         tables.require_columns(present, [name], "the table")
     if _ERROR in present and _ERROR not in reading.columns:
         reading = replace(reading, error=_ERROR)
-    return _measure(frame.select(reading.columns), reading, settings)
+    with tables.reading(table if isinstance(table, str | Path) else "the table"):
+        return _measure(frame.select(reading.columns), reading, settings)
 
 
 def _frame_of(
