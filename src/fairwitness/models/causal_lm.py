@@ -250,5 +250,5 @@ def _fast_pass_agrees(lm: CausalLM) -> bool:
             return False
         pairs = [([*head, *body], continuation) for body, continuations in bodies for continuation in continuations]
         slow = torch.cat([plain_pass.continuation_logprobs(lm.model, [pair], lm.device) for pair in pairs])
-    tolerance = {"rtol": 1e-3, "atol": 1e-3} if lm.dtype == "float32" else {"rtol": 0.05, "atol": 0.5}
-    return batch.calls > 0 and bool(torch.allclose(fast, slow, **tolerance))
+    relative, absolute = (1e-3, 1e-3) if lm.dtype == "float32" else (0.05, 0.5)
+    return batch.calls > 0 and bool(torch.allclose(fast, slow, rtol=relative, atol=absolute))

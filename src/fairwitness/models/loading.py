@@ -63,7 +63,7 @@ def locate(name: str) -> tuple[str, dict[str, Any]]:
     if name in names("models"):
         from fairwitness.registry import load
 
-        return str(load("models", name).pull()), {}
+        return str(load("models", name)()), {}
     path = Path(name)
     if path.suffix == ".gguf":
         if not path.is_file():

@@ -41,7 +41,8 @@ def shared_head(prefixes: Sequence[Sequence[int]], *, least: int = 8) -> int:
     """
     if len(prefixes) < 2:
         return 0
-    low, high = min(prefixes), max(prefixes)
+    # What the first and the last in alphabetical order share, all share.
+    low, high = min(map(tuple, prefixes)), max(map(tuple, prefixes))
     shortest = min(len(prefix) for prefix in prefixes) - 1
     same = 0
     while same < shortest and low[same] == high[same]:
