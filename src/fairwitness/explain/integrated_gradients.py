@@ -77,17 +77,20 @@ def attribute(lm: CausalLM, prompts: Sequence[Prompt], labels: Sequence[Sequence
     if not lm.packs:
         raise InputError(f"Integrated Gradients is not available for the architecture of '{lm.name}' ({type(lm.model).__name__}).")
     field = _Field(lm, prompts, labels, settings)
-    if settings.rule == "adaptive":
-        paths = [quadrature.AdaptivePath(settings.steps, settings.tolerance, settings.max_steps) for _ in prompts]
-    else:
-        paths = [quadrature.FixedPath(settings.rule, settings.steps, settings.tolerance) for _ in prompts]
+    paths = [_path(settings) for _ in prompts]
     while wanted := [(row, alpha) for row, path in enumerate(paths) for alpha in path.wanted()]:
         for (row, alpha), point in zip(wanted, field.evaluate(wanted), strict=True):
             paths[row].take(alpha, point)
     return [_finished(path, field.ranges[row][0]) for row, path in enumerate(paths)]
 
 
-def _finished(path: "quadrature.Path", first: int) -> Attribution:
+def _path(settings: Settings) -> quadrature.Path:
+    if settings.rule == "adaptive":
+        return quadrature.AdaptivePath(settings.steps, settings.tolerance, settings.max_steps)
+    return quadrature.FixedPath(settings.rule, settings.steps, settings.tolerance)
+
+
+def _finished(path: quadrature.Path, first: int) -> Attribution:
     answer = path.answer()
     return Attribution(
         first=first,
@@ -183,8 +186,9 @@ def baseline_vector(lm: CausalLM, name: str) -> torch.Tensor:
         if name == "zero":
             return torch.zeros_like(table(some)[0], dtype=torch.float32)
         if name == "mean":
-            every = torch.arange(lm.model.config.get_text_config().vocab_size, device=lm.device)
-            return torch.stack([table(piece).double().sum(0) for piece in every.split(8192)]).sum(0).div(len(every)).float()
+            size = int(lm.model.config.get_text_config().vocab_size)
+            pieces = [torch.arange(start, min(start + 8192, size), device=lm.device) for start in range(0, size, 8192)]
+            return torch.stack([table(piece).double().sum(0) for piece in pieces]).sum(0).div(size).float()
         vector: torch.Tensor = table(some + _baseline_token(lm, name))[0].float()
         return vector
 
@@ -201,5 +205,5 @@ def _baseline_token(lm: CausalLM, name: str) -> int:
 
 def end_of_text(tokenizer: Any) -> int | None:
     """The end-of-text token: `<|endoftext|>` where the vocabulary has it (a chat model's eos ends a turn, not a text), else eos."""
-    known = tokenizer.get_vocab().get("<|endoftext|>")
-    return known if known is not None else tokenizer.eos_token_id
+    known = tokenizer.get_vocab().get("<|endoftext|>", tokenizer.eos_token_id)
+    return None if known is None else int(known)

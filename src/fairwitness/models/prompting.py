@@ -5,6 +5,7 @@ The prompt is tokenized as one string, as a person would type it. Chat models ge
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from fairwitness.errors import InputError, ModelError
@@ -97,7 +98,7 @@ def _guessed_spans(lm: CausalLM, frame: Frame, row: Prompted) -> list[tuple[int,
     after = next((k for k, (a, b) in enumerate(pairs) if a != b), len(empty) - before)
     inside = len(row.tokens) - before - after
     edges = [round(len(row.text) * k / max(1, inside)) for k in range(inside + 1)]
-    return [None] * before + list(zip(edges[:-1], edges[1:], strict=True)) + [None] * after
+    return [None] * before + list(pairwise(edges)) + [None] * after
 
 
 def _encode(lm: CausalLM, texts: Sequence[str], special: bool) -> list[list[int]]:
