@@ -7,6 +7,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
     "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
     "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
+    "zeroshot": ("fairwitness.cli.zeroshot:zeroshot", "Classify texts with a causal language model, and explain why."),
     "report": ("fairwitness.cli.report:report", "Write one self-contained page for one or more runs."),
     "compare": ("fairwitness.cli.compare:compare", "Which gaps changed between two runs, beyond noise."),
     "gate": ("fairwitness.cli.gate:gate", "Hold a run to limits: exit 0 passed, 1 failed, 3 not enough evidence."),
