@@ -16,9 +16,13 @@ from fairwitness.version import __version__
 
 # verb → (where it lives, what it does). A verb of two words belongs to a group, which stands alone in GROUPS.
 VERBS: dict[str, tuple[str, str]] = {
+    "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
+    "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
-GROUPS: dict[str, str] = {}
+GROUPS: dict[str, str] = {
+    "models": "Built-in and cached models.",
+}
 
 
 def _convert(type_: Any, tokens: Sequence[Token]) -> Any:
