@@ -6,7 +6,7 @@ What comes out is one table, three rows per item in file order: `subset`, `unit`
 
 import gzip
 import json
-import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib import resources
 from pathlib import Path
@@ -69,8 +69,10 @@ def check_items(items: Iterable[tuple[str, Any]], where: str) -> pl.DataFrame:
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     units: set[str] = set()
     sentences: set[str] = set()
-    for number, (subset, item) in enumerate(items, start=1):
-        name = f"{where}: {subset} item {number}" + (f" (id {item['id']})" if isinstance(item, dict) and item.get("id") else "")
+    numbers: Counter[str] = Counter()
+    for subset, item in items:
+        numbers[subset] += 1
+        name = f"{where}: {subset} item {numbers[subset]}" + (f" (id {item['id']})" if isinstance(item, dict) and item.get("id") else "")
         _check_item(item, subset, name)
         _refuse_twice(str(item["id"]), units, f"{name}: the item id occurs before; ids must be unique.")
         for position, sentence in enumerate(item["sentences"]):
@@ -87,7 +89,7 @@ def read_predictions(path: Path | str) -> pl.DataFrame:
     A score that is null or not finite stays as it is (null for null); what to do about it is the audit's decision.
     """
     content = read_json(Path(path))
-    known = suggestion_for_subsets(content, path)
+    known = _subsets_held(content, path)
     rows = [(subset, *_prediction(entry, subset, path)) for subset in known for entry in content[subset]]
     frame = pl.DataFrame(rows, schema={"subset": pl.String, "id": pl.String, "score": pl.Float64}, orient="row")
     twice = frame.filter(pl.col("id").is_duplicated())["id"].unique(maintain_order=True).to_list()
@@ -96,7 +98,7 @@ def read_predictions(path: Path | str) -> pl.DataFrame:
     return frame
 
 
-def suggestion_for_subsets(content: Any, path: Path | str) -> list[str]:
+def _subsets_held(content: Any, path: Path | str) -> list[str]:
     """The subsets a prediction file holds; anything that is not one of the authors' two names is an error."""
     if not isinstance(content, dict) or not content:
         raise InputError(f'{path} is not a StereoSet prediction file. Expected {{"intrasentence": [{{"id", "score"}}, …], "intersentence": […]}}.')
@@ -215,12 +217,3 @@ def _prediction(entry: Any, subset: str, path: Path | str) -> tuple[str, float |
     if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
         raise InputError(f"{path}: the score of {entry['id']} is {json.dumps(score)[:40]}; a number was expected.")
     return str(entry["id"]), None if score is None else float(score)
-
-
-def is_usable(score: float | None) -> bool:
-    """Whether a score says anything: a failure written as null, NaN or an infinity does not.
-
-    >>> is_usable(0.25), is_usable(float("nan")), is_usable(None)
-    (True, False, False)
-    """
-    return score is not None and math.isfinite(score)

@@ -174,9 +174,7 @@ def measure_terms(codes: Counts, terms: Counts, *, draws: int = 1000, level: flo
     """
     counts = count(codes, terms)
     columns: dict[str, Any] = {"term": np.unique(terms), "n": counts.sum(axis=1)}
-    if not len(codes):
-        return columns
-    drawn = _term_triple(resample(counts, draws, seed=seed))
+    drawn = _term_triple(resample(counts, draws, seed=seed)) if len(codes) else _term_triple(np.zeros((1, *counts.shape)))
     for metric, value, many in zip(METRICS, _term_triple(counts), drawn, strict=True):
         low, high = np.percentile(many, [50 * (1 - level), 50 * (1 + level)], axis=0)
         columns |= {metric: value, f"{metric}_low": np.minimum(low, value), f"{metric}_high": np.maximum(high, value)}
