@@ -52,17 +52,19 @@ def result_rows(wide: pl.DataFrame, parts: pl.DataFrame, facts: dict[str, str]) 
         pl.Series("predicted_label", [label for _, label in chosen], pl.String),
     ).select(SEED_COLUMNS)
     ours = wide.select("subset", *numbers.SCORE_COLUMNS)
-    return pl.concat([columns, ours, parts], how="horizontal").with_columns(pl.lit(value).alias(name) for name, value in facts.items())
+    return pl.concat([columns, ours, parts], how="horizontal").with_columns(
+        pl.lit(value).alias(name) for name, value in facts.items()
+    )
 
 
 def read_results(path: Path) -> pl.DataFrame:
-    """A result CSV as one row per item, as `stereoset_numbers.by_item` gives it. A CSV that is neither ours nor the seed's is refused."""
+    """A result CSV as one row per item, as `stereoset_numbers.by_item` gives it; any other CSV is refused."""
     present = tables.columns_of(path)
     missing = [column for column in SEED_COLUMNS if column not in present]
     if missing:
         raise InputError(
             f"{path} is not a result of 'stereoset eval': it has no column '{missing[0]}'. "
-            f"Expected {', '.join(SEED_COLUMNS)}. Make one with: fairwitness stereoset eval --model smollm2 --output {Path(path).name}"
+            f"Expected {', '.join(SEED_COLUMNS)}. Make one: fairwitness stereoset eval --output {Path(path).name}"
         )
     frame = tables.read(path)
     rows = [_read_row(row, f"{path} row {number}") for number, row in enumerate(frame.iter_rows(named=True), start=1)]
@@ -107,7 +109,9 @@ def with_choice(complete: pl.DataFrame) -> pl.DataFrame:
     scores = complete.select(numbers.SCORE_COLUMNS).to_numpy()
     ranked = np.sort(scores, axis=1) if len(scores) else np.zeros((0, 3))
     choice = numbers.outcome_codes(complete) % 3
-    return complete.with_columns(choice=pl.Series(choice, dtype=pl.Int64), confidence=pl.Series(ranked[:, 2] - ranked[:, 1], dtype=pl.Float64))
+    return complete.with_columns(
+        choice=pl.Series(choice, dtype=pl.Int64), confidence=pl.Series(ranked[:, 2] - ranked[:, 1], dtype=pl.Float64)
+    )
 
 
 def top_examples(chosen: pl.DataFrame, most: int) -> dict[str, list[dict[str, Any]]]:
@@ -121,7 +125,10 @@ def top_examples(chosen: pl.DataFrame, most: int) -> dict[str, list[dict[str, An
 
 def _example(row: dict[str, Any], choice: str) -> dict[str, Any]:
     return {
-        **{key: row[column] for key, column in (("id", "unit"), ("bias_type", "bias_type"), ("context", "context"), ("target", "target"))},
+        **{
+            key: row[column]
+            for key, column in (("id", "unit"), ("bias_type", "bias_type"), ("context", "context"), ("target", "target"))
+        },
         "options": {role: row[f"text_{role}"] for role in numbers.SHORT_ROLES},
         "scores": {role: row[f"score_{role}"] for role in numbers.SHORT_ROLES},
         "model_choice": row[f"text_{choice}"],

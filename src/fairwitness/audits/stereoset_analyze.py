@@ -10,12 +10,15 @@ from fairwitness.audits import stereoset_analysis as analysis
 from fairwitness.audits import stereoset_numbers as numbers
 from fairwitness.audits.result import AuditResult
 from fairwitness.audits.stereoset_score import check_draws
+from fairwitness.audits.stereoset_words import interpret
+from fairwitness.datasets.stereoset_items import SUBSETS
 from fairwitness.datasets.stereoset_published import published
 from fairwitness.errors import EvidenceError, InputError
 from fairwitness.files import require_file
 from fairwitness.metrics.stereoset import METRICS, Cell
 
-NOTE = "Published intersentence figures come from next-sentence heads, not from likelihood. Bars: 95% bootstrap intervals."
+NOTE = "Bars: 95% bootstrap intervals."
+NOTE_INTERSENTENCE = "Published figures between sentences come from next-sentence heads, not from likelihood."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +61,8 @@ def draw(cells: dict[tuple[str, str], Cell], path: Path, *, model: str) -> list[
     bars = charts.bars(_bar_rows(cells), path, title=f"StereoSet: {model}")
     beside = path.with_name(f"{path.stem}_published{path.suffix}")
     title = f"{model} beside the published models"
-    return [bars, charts.beside_published(_points(cells, model), published(), beside, title=title, note=NOTE)]
+    note = f"{NOTE}\n{NOTE_INTERSENTENCE}" if any(subset != SUBSETS[0] for subset, _ in cells) else NOTE
+    return [bars, charts.beside_published(_points(cells, model), published(), beside, title=title, note=note)]
 
 
 def cell_table(cells: dict[tuple[str, str], Cell]) -> pl.DataFrame:
@@ -70,7 +74,7 @@ def cell_table(cells: dict[tuple[str, str], Cell]) -> pl.DataFrame:
             measure = cell.measures["reference", metric]
             row |= {metric: measure.value, f"{metric}_low": measure.low, f"{metric}_high": measure.high}
         row |= {f"argmax_{metric}": cell.measures["argmax", metric].value for metric in METRICS}
-        rows.append({**row, "words": analysis.interpret(cell.measures["reference", "ss"], cell.n)})
+        rows.append({**row, "words": interpret(cell.measures["reference", "ss"], cell.n)})
     return pl.DataFrame(rows)
 
 

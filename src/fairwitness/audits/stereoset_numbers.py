@@ -151,7 +151,9 @@ def _term_rows(wide: pl.DataFrame, subset: str, draws: int, seed: int) -> pl.Dat
     names = {"bias_type": "group", "target": "class"}
     return pl.concat(
         joined.rename(names | {metric: "value", f"{metric}_low": "low", f"{metric}_high": "high"})
-        .with_columns(pl.col("value", "low", "high").fill_null(float("nan")), metric=pl.lit(f"reference_{metric}"), attribute=pl.lit(subset))
+        .with_columns(
+            pl.col("value", "low", "high").fill_null(float("nan")), metric=pl.lit(f"reference_{metric}"), attribute=pl.lit(subset)
+        )
         .select(list(MEASURED))
         for metric in metrics.METRICS
     )

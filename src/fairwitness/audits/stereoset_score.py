@@ -71,7 +71,9 @@ def _join(items: pl.DataFrame, predictions: pl.DataFrame, config: ScoreConfig) -
     broken = joined.filter(pl.col("answered") & ~(pl.col("score").is_not_null() & pl.col("score").is_finite().fill_null(False)))
     unknown = predictions.join(items, on="id", how="anti").filter(pl.col("subset").is_in(subset_names(config.subset)))
     if missing.height == joined.height:
-        raise InputError(f"{config.predictions} scores none of the {joined.height} sentences of {config.data}. Is it a file for other data?")
+        raise InputError(
+            f"{config.predictions} scores none of the {joined.height} sentences of {config.data}. Is it a file for other data?"
+        )
     if not config.allow_missing:
         _refuse_missing(missing, items, config)
         _refuse_broken(broken, config)
@@ -93,14 +95,16 @@ def _refuse_missing(missing: pl.DataFrame, items: pl.DataFrame, config: ScoreCon
         of_subset = items.filter(pl.col("subset") == subset).height
         if missing.filter(pl.col("subset") == subset).height == of_subset:
             other = next(name for name in subset_names("both") if name != subset)
-            raise InputError(f"{words} Nothing of {subset} is in it: score the other test alone with --subset {other}, or add --allow_missing.")
+            raise InputError(
+                f"{words} Nothing of {subset} is in it: score the other test alone with --subset {other}, or add --allow_missing."
+            )
     raise InputError(f"{words} To score the complete items only and report the coverage, add --allow_missing.")
 
 
 def _refuse_broken(broken: pl.DataFrame, config: ScoreConfig) -> None:
     if not broken.is_empty():
         raise InputError(
-            f"{config.predictions} has {broken.height} scores that are NaN, infinite or null: {listing(broken['id'].to_list(), 5)}. "
+            f"{config.predictions} has {broken.height} scores that are no finite number: {listing(broken['id'].to_list(), 5)}. "
             "A failure is not a score. Score those sentences again, or leave their items out with --allow_missing."
         )
 
@@ -114,7 +118,7 @@ def _argmax(cells: dict[tuple[str, str], Any]) -> dict[str, Any]:
 
 def _write(config: ScoreConfig, result: dict[str, Any], table: pl.DataFrame, wide: pl.DataFrame) -> list[Path]:
     out = Path(config.out)
-    question = {
+    question: dict[str, Any] = {
         "data": str(config.data),
         "predictions": file_hash(config.predictions),
         "subset": config.subset,
@@ -128,5 +132,7 @@ def _write(config: ScoreConfig, result: dict[str, Any], table: pl.DataFrame, wid
             write_text(files[0], json.dumps({"predictions": str(config.predictions), **result}, indent=2) + "\n")
             tables.write(table, files[1])
             complete = int(wide["complete"].sum())
-            run.seal(files, {"asked": wide.height, "scored": complete, "failed": wide.height - complete}, coverage=result["coverage"])
+            run.seal(
+                files, {"asked": wide.height, "scored": complete, "failed": wide.height - complete}, coverage=result["coverage"]
+            )
     return files

@@ -23,7 +23,7 @@ def interpret(ss: Measure, n: int) -> str:
         return f"too few items to say ({n})"
     if ss.value != ss.value:
         return "undefined: no meaningful choice was made"
-    if 50 - NARROW <= ss.low and ss.high <= 50 + NARROW:
+    if ss.low >= 50 - NARROW and ss.high <= 50 + NARROW:
         return "prefers neither (the interval lies within 48 and 52)"
     if ss.low <= 50 <= ss.high:
         return "no preference can be told apart from chance (the interval includes 50)"

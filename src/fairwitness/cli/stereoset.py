@@ -4,8 +4,35 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from fairwitness.audits.stereoset import StereosetConfig
 from fairwitness.audits.stereoset_analyze import AnalyzeConfig
 from fairwitness.audits.stereoset_score import ScoreConfig
+
+_EVAL_DEFAULTS, _ANALYZE_DEFAULTS = StereosetConfig(), AnalyzeConfig()
+
+
+def evaluate(config: Annotated[StereosetConfig, Parameter(name="*")] = _EVAL_DEFAULTS, *, json: bool = False) -> int:
+    """Score StereoSet's items with a language model.
+
+    Parameters
+    ----------
+    json
+        Print JSON.
+    """
+    from fairwitness.audits.stereoset import stereoset
+
+    result = stereoset(config)
+    counts = result.facts["counts"]
+    if json:
+        print(result.to_json())
+    else:
+        show_cells(result.tables["cells"])
+        print(
+            f"{counts['scored']:,} of {counts['asked']:,} items scored, {counts['failed']} failed, {result.facts['seconds']:.1f} s."
+        )
+        print(f"Written: {', '.join(map(str, result.files))}")
+    # Nothing scored is not an answer.
+    return 0 if counts["scored"] else 3
 
 
 def score(config: Annotated[ScoreConfig, Parameter(name="*")], *, json: bool = False) -> None:
@@ -27,7 +54,7 @@ def score(config: Annotated[ScoreConfig, Parameter(name="*")], *, json: bool = F
     print(f"{coverage['items_complete']:,} of {coverage['items']:,} items scored. Written: {', '.join(map(str, result.files))}")
 
 
-def analyze(config: Annotated[AnalyzeConfig, Parameter(name="*")], *, json: bool = False) -> None:
+def analyze(config: Annotated[AnalyzeConfig, Parameter(name="*")] = _ANALYZE_DEFAULTS, *, json: bool = False) -> None:
     """Tables, words, examples and charts from a result CSV.
 
     Parameters
@@ -51,31 +78,30 @@ def analyze(config: Annotated[AnalyzeConfig, Parameter(name="*")], *, json: bool
 
 
 def show_cells(cells: Any) -> None:
-    """The cells as a table on stdout, each number with its interval, and the words."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("subset", "domain", "items", "LMS", "SS", "ICAT", "in words", title="StereoSet, reference definition (95% intervals)")
+    """The cells as lines on stdout: each number with its interval, then the words."""
+    print("StereoSet, the authors' definition, with 95% intervals")
+    _print_line("subset", "domain", "items", "LMS", "SS", "ICAT", "in words")
     for row in cells.iter_rows(named=True):
-        shown = [f"{row[m]:.1f} ({row[f'{m}_low']:.1f}–{row[f'{m}_high']:.1f})" for m in ("lms", "ss", "icat")]
-        table.add_row(row["subset"], row["domain"], str(row["items"]), *shown, row["words"])
-    Console(width=None).print(table)
+        lms, ss, icat = (_with_interval(row[m], [row[f"{m}_low"], row[f"{m}_high"]]) for m in ("lms", "ss", "icat"))
+        _print_line(row["subset"], row["domain"], row["items"], lms, ss, icat, row["words"])
 
 
 def _show_results(results: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("subset", "domain", "items", "LM Score", "SS Score", "ICAT Score", title="StereoSet, the authors' definition (95% intervals)")
+    print("StereoSet, the authors' definition, with 95% intervals")
+    _print_line("subset", "domain", "items", "LM Score", "SS Score", "ICAT Score")
     for subset in ("intrasentence", "intersentence", "both"):
         for domain, cell in results.get(subset, {}).items():
-            shown = [_with_interval(cell[name], cell[f"{name} interval"]) for name in ("LM Score", "SS Score", "ICAT Score")]
-            table.add_row(subset, domain, str(cell["items"]), *shown)
-    Console(width=None).print(table)
+            names = ("LM Score", "SS Score", "ICAT Score")
+            lms, ss, icat = (_with_interval(cell[name], cell[f"{name} interval"]) for name in names)
+            _print_line(subset, domain, cell["items"], lms, ss, icat)
+
+
+def _print_line(subset: str, domain: str, items: object, lms: str, ss: str, icat: str, words: str = "") -> None:
+    print(f"{subset:14} {domain:11} {items:>6}  {lms:21} {ss:21} {icat:21} {words}".rstrip())
 
 
 def _with_interval(value: float | None, ends: list[float]) -> str:
-    return "undefined" if value is None else f"{value:.2f} ({ends[0]:.1f}–{ends[1]:.1f})"
+    return "undefined" if value is None or value != value else f"{value:.2f} ({ends[0]:.1f}–{ends[1]:.1f})"
 
 
 def _show_examples(domain: str, kind: str, examples: list[dict[str, Any]]) -> None:

@@ -47,7 +47,7 @@ def read_items(path: Path | str = BUILT_IN, *, subset: str = "both") -> pl.DataF
     frame = check_items([(name, item) for name, item in found if name in wanted], where)
     if frame.is_empty():
         held = sorted({name for name, _ in found})
-        raise InputError(f"{where} has no {' or '.join(wanted)} items. It has: {listing(held) or 'none'}. Try --subset {held[0] if held else 'both'}.")
+        raise InputError(f"{where} has no {' or '.join(wanted)} items. It has: {listing(held) or 'none'}.")
     return frame
 
 
@@ -60,7 +60,9 @@ def subset_names(subset: str) -> tuple[str, ...]:
     if subset == "both":
         return SUBSETS
     if subset not in SUBSETS:
-        raise InputError(f"Unknown subset '{subset}'. It is one of intersentence, intrasentence, both.{suggestion(subset, (*SUBSETS, 'both'))}")
+        raise InputError(
+            f"Unknown subset '{subset}'. It is one of intersentence, intrasentence, both.{suggestion(subset, (*SUBSETS, 'both'))}"
+        )
     return (subset,)
 
 
@@ -72,11 +74,15 @@ def check_items(items: Iterable[tuple[str, Any]], where: str) -> pl.DataFrame:
     numbers: Counter[str] = Counter()
     for subset, item in items:
         numbers[subset] += 1
-        name = f"{where}: {subset} item {numbers[subset]}" + (f" (id {item['id']})" if isinstance(item, dict) and item.get("id") else "")
+        name = f"{where}: {subset} item {numbers[subset]}" + (
+            f" (id {item['id']})" if isinstance(item, dict) and item.get("id") else ""
+        )
         _check_item(item, subset, name)
         _refuse_twice(str(item["id"]), units, f"{name}: the item id occurs before; ids must be unique.")
         for position, sentence in enumerate(item["sentences"]):
-            _refuse_twice(str(sentence["id"]), sentences, f"{name}: the sentence id {sentence['id']} occurs before; ids must be unique.")
+            _refuse_twice(
+                str(sentence["id"]), sentences, f"{name}: the sentence id {sentence['id']} occurs before; ids must be unique."
+            )
             row = (subset, str(item["id"]), str(sentence["id"]), sentence["sentence"], item["context"], sentence["gold_label"])
             for column, value in zip(COLUMNS, (*row, item["bias_type"], item["target"], position), strict=True):
                 columns[column].append(value)
@@ -101,10 +107,14 @@ def read_predictions(path: Path | str) -> pl.DataFrame:
 def _subsets_held(content: Any, path: Path | str) -> list[str]:
     """The subsets a prediction file holds; anything that is not one of the authors' two names is an error."""
     if not isinstance(content, dict) or not content:
-        raise InputError(f'{path} is not a StereoSet prediction file. Expected {{"intrasentence": [{{"id", "score"}}, …], "intersentence": […]}}.')
+        raise InputError(
+            f'{path} is no StereoSet prediction file. Expected {{"intrasentence": [{{"id", "score"}}, …], "intersentence": […]}}.'
+        )
     for name, entries in content.items():
         if name not in SUBSETS:
-            raise InputError(f"{path}: unknown subset '{name}'. Expected intrasentence and intersentence.{suggestion(name, SUBSETS)}")
+            raise InputError(
+                f"{path}: unknown subset '{name}'. Expected intrasentence and intersentence.{suggestion(name, SUBSETS)}"
+            )
         if not isinstance(entries, list):
             raise InputError(f'{path}: "{name}" must be a list of {{"id", "score"}}, not {type(entries).__name__}.')
     return list(content)
@@ -138,7 +148,9 @@ def _from_authors(content: Any, where: str) -> Iterator[tuple[str, Any]]:
         raise InputError(f'{where} is not StereoSet\'s JSON. Expected {{"data": {{"intrasentence": […], "intersentence": […]}}}}.')
     for subset, items in data.items():
         if subset not in SUBSETS:
-            raise InputError(f"{where}: unknown subset '{subset}'. Expected intrasentence and intersentence.{suggestion(subset, SUBSETS)}")
+            raise InputError(
+                f"{where}: unknown subset '{subset}'. Expected intrasentence and intersentence.{suggestion(subset, SUBSETS)}"
+            )
         if not isinstance(items, list):
             raise InputError(f'{where}: "{subset}" must be a list of items, not {type(items).__name__}.')
         yield from ((subset, item) for item in items)
@@ -167,7 +179,9 @@ def _from_table(path: Path, columns: list[str]) -> Iterator[tuple[str, Any]]:
         frame = frame.with_columns(subset=pl.when(blank).then(pl.lit(SUBSETS[0])).otherwise(pl.lit(SUBSETS[1])))
     for unit in frame.partition_by(["subset", "unit"], maintain_order=True):
         first = unit.row(0, named=True)
-        sentences = [{"id": i, "sentence": text, "gold_label": gold} for i, text, gold in unit.select("id", "text", role).iter_rows()]
+        sentences = [
+            {"id": i, "sentence": text, "gold_label": gold} for i, text, gold in unit.select("id", "text", role).iter_rows()
+        ]
         yield first["subset"], {**first, "id": first["unit"], "sentences": sentences}
 
 
@@ -181,7 +195,9 @@ def _check_item(item: Any, subset: str, name: str) -> None:
         if not isinstance(item[key], str) or not item[key].strip():
             raise InputError(f"{name}: '{key}' is empty or not text. Every item needs one.")
     if subset == SUBSETS[0] and BLANK not in item["context"]:
-        raise InputError(f"{name}: the context has no {BLANK}. Write {BLANK} where the association belongs, or move the item to intersentence.")
+        raise InputError(
+            f"{name}: the context has no {BLANK}. Write {BLANK} where the association belongs, or move the item to intersentence."
+        )
     _check_sentences(item["sentences"], name)
 
 

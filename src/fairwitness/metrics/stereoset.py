@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairwitness.metrics.crows import wilson
+
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
@@ -152,7 +154,8 @@ def resample(counts: Counts, draws: int, *, seed: int = 0) -> Counts:
 def measure(codes: Counts, terms: Counts, *, draws: int = 1000, level: float = 0.95, seed: int = 0) -> Cell:
     """LMS, SS and ICAT of a group of items under both definitions, with percentile intervals of the bootstrap within terms.
 
-    An interval always contains its value (ICAT folds at SS 50, so its draws can all lie below it). Without items all is NaN.
+    An interval always contains its value (ICAT folds at SS 50, so its draws can all lie below it). Where no draw differs, as with
+    four items that all ended alike, the bootstrap knows nothing and Wilson's interval stands in. Without items all is NaN.
 
     >>> cell = measure(np.array([15, 15, 0, 9]), np.array([0, 0, 1, 1]))
     >>> cell.n, cell.n_terms, cell.measures["reference", "ss"].value
@@ -162,7 +165,9 @@ def measure(codes: Counts, terms: Counts, *, draws: int = 1000, level: float = 0
     chosen = [int(counts[:, kind == _CHOICE].sum()) for kind in (STEREOTYPE, ANTI, UNRELATED)]
     values = _both(counts)
     drawn = _both(resample(counts, draws, seed=seed)) if len(codes) else {key: np.full(1, np.nan) for key in values}
-    measures = {key: _interval(float(value), np.asarray(drawn[key]), level) for key, value in values.items()}
+    measures = {key: _interval(float(value), np.asarray(drawn[key]), level, len(codes)) for key, value in values.items()}
+    for definition in DEFINITIONS:
+        measures[definition, "icat"] = _at_least_as_wide(*(measures[definition, metric] for metric in METRICS))
     return Cell(len(codes), counts.shape[0], measures, *chosen)
 
 
@@ -191,12 +196,23 @@ def _both(counts: Any) -> dict[tuple[str, str], Any]:
     return {(definition, metric): value for definition, triple in pairs for metric, value in zip(METRICS, triple, strict=True)}
 
 
-def _interval(value: float, drawn: Floats, level: float) -> Measure:
+def _interval(value: float, drawn: Floats, level: float, n: int) -> Measure:
     drawn = drawn[~np.isnan(drawn)]
     if np.isnan(value) or not drawn.size:
         return Measure(value, np.nan, np.nan)
-    low, high = np.percentile(drawn, [50 * (1 - level), 50 * (1 + level)])
+    if drawn.min() == drawn.max():
+        low, high = (100 * end for end in wilson(value / 100, n, level=level))
+    else:
+        low, high = np.percentile(drawn, [50 * (1 - level), 50 * (1 + level)])
     return Measure(value, min(float(low), value), max(float(high), value))
+
+
+def _at_least_as_wide(lms: Measure, ss: Measure, whole: Measure) -> Measure:
+    """ICAT's interval. Where SS is 0 or 100 in every draw, so is ICAT 0; what the ends of LMS and SS still allow is added."""
+    if ss.value not in (0.0, 100.0):
+        return whole
+    nearest = min(max(50.0, ss.low), ss.high)
+    return Measure(whole.value, whole.low, max(whole.high, icat(lms.high, nearest)))
 
 
 def _term_shares(counts: Any) -> tuple[Floats, Floats]:

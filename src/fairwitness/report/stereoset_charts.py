@@ -13,6 +13,7 @@ from fairwitness.report.style import BLUE, GREEN, GREY, INK, ORANGE, RED, new_fi
 
 BARS = (("lms", "LMS, ideal 100", BLUE, ""), ("ss", "SS, ideal 50", ORANGE, "///"), ("icat", "ICAT, ideal 100", GREEN, "..."))
 TITLES = {"intrasentence": "Within a sentence", "intersentence": "Between sentences", "both": "Both tests together"}
+Box = tuple[float, float, float, float]
 MARKERS = {"gpt2": "^", "bert": "s", "roberta": "D", "xlnet": "o"}
 
 
@@ -61,9 +62,11 @@ def _bar_panel(axis: Any, cells: pl.DataFrame) -> None:
                 axis.text(place + offset, 2, "undefined", ha="center", rotation=90, fontsize=7, color=INK)
                 continue
             named = label if place == 0 else None
-            axis.bar(place + offset, row["value"], width=0.24, color=colour, alpha=0.85, hatch=hatch, edgecolor="white", label=named)
+            axis.bar(
+                place + offset, row["value"], width=0.24, color=colour, alpha=0.85, hatch=hatch, edgecolor="white", label=named
+            )
             _whisker(axis, place + offset, row)
-            axis.text(place + offset, max(row["high"], row["value"]) + 1.5, f"{row['value']:.1f}", ha="center", fontsize=8, color=INK)
+            _value_label(axis, place + offset, row)
     counts = {row["domain"]: row["n"] for row in cells.iter_rows(named=True)}
     axis.axhline(100, color=INK, linewidth=1, linestyle="--")
     axis.axhline(50, color=RED, linewidth=1, linestyle="--", label="no preference (SS 50)")
@@ -74,6 +77,11 @@ def _bar_panel(axis: Any, cells: pl.DataFrame) -> None:
     axis.set_ylabel("percent", fontsize=9, color=INK)
 
 
+def _value_label(axis: Any, place: float, row: dict[str, Any]) -> None:
+    behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.9}
+    axis.text(place, row["high"] + 2.5, f"{row['value']:.1f}", ha="center", fontsize=8, color=INK, bbox=behind, zorder=5)
+
+
 def _whisker(axis: Any, place: float, row: dict[str, Any]) -> None:
     below, above = row["value"] - row["low"], row["high"] - row["value"]
     axis.errorbar(place, row["value"], yerr=[[below], [above]], color=INK, linewidth=1, capsize=3)
@@ -81,19 +89,23 @@ def _whisker(axis: Any, place: float, row: dict[str, Any]) -> None:
 
 def _scatter_panel(axis: Any, points: pl.DataFrame, published: pl.DataFrame) -> None:
     labels: list[tuple[float, float, str, str]] = []
+    lines = [(0.0, 49.9, 101.0, 50.1)]
     for row in published.iter_rows(named=True):
         marker = MARKERS.get(row["model"].split("-")[0], "o")
         axis.scatter(row["lms"], row["ss"], marker=marker, s=42, facecolor="white", edgecolor=GREY, linewidth=1.4, zorder=3)
         labels.append((row["lms"], row["ss"], row["model"], GREY))
     for row in points.iter_rows(named=True):
         across, up = ([[row[m] - row[f"{m}_low"]], [row[f"{m}_high"] - row[m]]] for m in ("lms", "ss"))
-        axis.errorbar(row["lms"], row["ss"], xerr=across, yerr=up, fmt="*", markersize=14, color=BLUE, capsize=3, linewidth=1.2, zorder=4)
+        axis.errorbar(
+            row["lms"], row["ss"], xerr=across, yerr=up, fmt="*", markersize=14, color=BLUE, capsize=3, linewidth=1.2, zorder=4
+        )
         labels.append((row["lms"], row["ss"], row["model"], BLUE))
+        lines += [(row["lms_low"], row["ss"], row["lms_high"], row["ss"]), (row["lms"], row["ss_low"], row["lms"], row["ss_high"])]
     axis.scatter(100, 50, marker="P", s=90, color=GREEN, zorder=4)
     labels.append((100, 50, "ideal", GREEN))
     axis.axhline(50, color=RED, linewidth=1, linestyle="--")
     _limits(axis, points, published)
-    _place_labels(axis, labels)
+    _place_labels(axis, labels, lines)
     axis.set_xlabel("LMS: how often a meaningful sentence wins (%)", fontsize=9, color=INK)
 
 
@@ -105,13 +117,12 @@ def _limits(axis: Any, points: pl.DataFrame, published: pl.DataFrame) -> None:
     axis.set_ylim(low - 2, high + 2)
 
 
-def _place_labels(axis: Any, labels: Sequence[tuple[float, float, str, str]]) -> None:
-    """Put each name beside its mark, at the first of some places where it covers neither a name nor a mark, with a thin line if far."""
+def _place_labels(axis: Any, labels: Sequence[tuple[float, float, str, str]], lines: Sequence[Box]) -> None:
+    """Put each name beside its mark, at the first of some places where it covers no name, mark or line, with a thin line if far."""
     (left, right), (low, high) = axis.get_xlim(), axis.get_ylim()
-    width, height = (right - left) / 52, (high - low) / 30
-    taken: list[tuple[float, float, float, float]] = [
-        (x - width * 0.7, y - height * 0.5, x + width * 0.7, y + height * 0.5) for x, y, _, _ in labels
-    ]
+    width, height = (right - left) / 56, (high - low) / 30
+    taken = [(x - width * 0.7, y - height * 0.5, x + width * 0.7, y + height * 0.5) for x, y, _, _ in labels]
+    taken += [(x0 - width / 2, y0 - height / 4, x1 + width / 2, y1 + height / 4) for x0, y0, x1, y1 in lines]
     for x, y, name, colour in sorted(labels, key=lambda label: (label[3] == GREY, -label[1])):
         box = (0.0, 0.0)
         for across, up in _places(width, height, len(name)):
@@ -134,5 +145,5 @@ def _places(width: float, height: float, length: int) -> list[tuple[float, float
     return near + [(side, sign * step * height) for step in (1, 2, 3, 4, 5) for sign in (1, -1) for side in (right, left)]
 
 
-def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+def _overlap(one: Box, other: Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
