@@ -11,6 +11,8 @@ from fairwitness.version import __version__
 # public name → where it lives
 _PUBLIC = {
     "FairWitnessError": "fairwitness.errors",
+    "ZeroShotConfig": "fairwitness.audits.zero_shot",
+    "zero_shot": "fairwitness.audits.zero_shot",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]  # noqa: PLE0604

@@ -16,6 +16,7 @@ from fairwitness.version import __version__
 
 # verb → (where it lives, what it does). A verb of two words belongs to a group, which stands alone in GROUPS.
 VERBS: dict[str, tuple[str, str]] = {
+    "zeroshot": ("fairwitness.cli.zeroshot:zeroshot", "Classify texts with a causal language model, and explain why."),
     "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
     "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
     "stereoset eval": ("fairwitness.cli.stereoset:evaluate", "Score StereoSet's items with a language model."),
