@@ -13,6 +13,7 @@ _PUBLIC = {
     "FairWitnessError": "fairwitness.errors",
     "ZeroShotConfig": "fairwitness.audits.zero_shot",
     "zero_shot": "fairwitness.audits.zero_shot",
+    "group_fairness": "fairwitness.audits.fairness",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]  # noqa: PLE0604

@@ -23,6 +23,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "stereoset score": ("fairwitness.cli.stereoset:score", "StereoSet's official numbers from a prediction file."),
     "stereoset analyze": ("fairwitness.cli.stereoset:analyze", "Tables, words, examples and charts from a StereoSet result."),
     "crows": ("fairwitness.cli.crows:crows", "CrowS-Pairs: how often a model finds the more stereotyping sentence likelier."),
+    "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
 GROUPS: dict[str, str] = {
