@@ -4,10 +4,11 @@ Arrays in, numbers out. How a sentence is scored is the scorer's business, and i
 """
 
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fairwitness.metrics.intervals import wilson
 
 Floats = NDArray[np.float64]
 
@@ -37,20 +38,5 @@ def stereotype_share(more: Floats, less: Floats, *, level: float = 0.95) -> Shar
     n, wins, ties = len(more), int((more > less).sum()), int((more == less).sum())
     if not n:
         return Share(np.nan, np.nan, np.nan, 0, 0, 0)
-    low, high = wilson(wins / n, n, level=level)
-    return Share(100 * wins / n, 100 * low, 100 * high, n, wins, ties)
-
-
-def wilson(share: float, n: float, *, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval (1927) of a share of `n`, within [0, 1]; NaN for n = 0.
-
-    >>> low, high = wilson(0.8, 10)
-    >>> round(low, 4), round(high, 4)
-    (0.4902, 0.9433)
-    """
-    if not n or share != share:
-        return np.nan, np.nan
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return (0.0 if share == 0 else float(centre - half)), (1.0 if share == 1 else float(centre + half))
+    low, high = wilson(wins, n, confidence=level)
+    return Share(100 * wins / n, 100 * float(low), 100 * float(high), n, wins, ties)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairwitness.metrics.crows import wilson
+from fairwitness.metrics.intervals import wilson
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -201,7 +201,7 @@ def _interval(value: float, drawn: Floats, level: float, n: int) -> Measure:
     if np.isnan(value) or not drawn.size:
         return Measure(value, np.nan, np.nan)
     if drawn.min() == drawn.max():
-        low, high = (100 * end for end in wilson(value / 100, n, level=level))
+        low, high = (100 * float(end) for end in wilson(value * n / 100, n, confidence=level))
     else:
         low, high = np.percentile(drawn, [50 * (1 - level), 50 * (1 + level)])
     return Measure(value, min(float(low), value), max(float(high), value))

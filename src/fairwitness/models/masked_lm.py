@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from fairwitness.errors import ModelError
 from fairwitness.models import packing
 from fairwitness.models.devices import choose_device, choose_dtype
-from fairwitness.models.loading import _explained as explained
-from fairwitness.models.loading import load_tokenizer, locate
+from fairwitness.models.loading import explained, load_tokenizer, locate
 from fairwitness.models.memory import out_of_memory, token_budget
 
 

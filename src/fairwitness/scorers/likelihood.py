@@ -4,8 +4,8 @@ An item is (subset, context, text): a sentence of StereoSet, or any text with th
 with the same context are one unit, and what their tokens begin with alike goes through the model once.
 
     reference         geometric-mean probability of the tokens. Intrasentence: of the whole sentence, its first token behind the
-                      start token, the others behind the sentence alone (the authors' GPT-2 score). Intersentence: of the association
-                      behind the context (the authors used a next-sentence head there, whose weights are not published).
+                      start token, the others behind the sentence alone (the authors' GPT-2 score). Intersentence: of the
+                      association behind the context (the authors' next-sentence heads for it are not published).
     conditional       mean log P(association | context) per token: longer is not worse.
     conditional_sum   the same summed: the probability of the association itself; longer is worse.
     pmi               log P(association | context) − log P(association): what the context adds; plain frequency drops out.
