@@ -59,7 +59,9 @@ def test_a_faulty_item_is_named(tmp_path: Path, change: Callable[[dict[str, Any]
 
 
 def test_no_blank_is_named(tmp_path: Path) -> None:
-    path = write(tmp_path / "dev.json", intra=[item(1, "intrasentence"), broken(lambda i: i.update(context="None."), "intrasentence")])
+    path = write(
+        tmp_path / "dev.json", intra=[item(1, "intrasentence"), broken(lambda i: i.update(context="None."), "intrasentence")]
+    )
     with pytest.raises(InputError, match=r"intrasentence item 2 \(id i2\): the context has no BLANK"):
         read_items(path)
 
@@ -88,7 +90,7 @@ def test_the_wrong_subset_name_is_said() -> None:
 
 
 def test_a_subset_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no intrasentence items. It has: intersentence"):
+    with pytest.raises(InputError, match=r"no intrasentence items\. It has: intersentence"):
         read_items(write(tmp_path / "dev.json", inter=[item(1)]), subset="intrasentence")
 
 

@@ -135,7 +135,9 @@ def test_the_small_reference(shared: Path) -> None:
     content = json.loads((shared / "reference" / "stereoset_small.json").read_text())
     for subset in ("intrasentence", "intersentence"):
         items = content["examples"][subset]
-        scores = np.array([[next(s["score"] for s in item["sentences"] if s["gold_label"] == role) for role in ROLES] for item in items])
+        scores = np.array(
+            [[next(s["score"] for s in item["sentences"] if s["gold_label"] == role) for role in ROLES] for item in items]
+        )
         places = np.array([[[s["gold_label"] for s in item["sentences"]].index(role) for role in ROLES] for item in items])
         _, terms = np.unique([item["target"] for item in items], return_inverse=True)
         counts, expected = count(outcomes(scores, places), terms), content["expected"][subset]

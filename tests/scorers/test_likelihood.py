@@ -52,7 +52,12 @@ def test_between_sentences_only_the_association_counts(folder: str, protocol: st
         association = both[len(context_ids) :]
         behind = logprobs(scorer, [0, *both])[len(context_ids) :]
         alone = logprobs(scorer, [0, *association]).sum()
-        expected = {"conditional": behind.mean(), "conditional_sum": behind.sum(), "pmi": behind.sum() - alone, "reference": np.exp(behind.mean())}
+        expected = {
+            "conditional": behind.mean(),
+            "conditional_sum": behind.sum(),
+            "pmi": behind.sum() - alone,
+            "reference": np.exp(behind.mean()),
+        }
         assert found["score"][index] == pytest.approx(expected[protocol], rel=1e-4, abs=1e-4)
         assert found["logprob_sum"][index] == pytest.approx(behind.sum(), rel=1e-4)
         assert found["logprob_mean"][index] == pytest.approx(behind.mean(), rel=1e-4)
@@ -126,7 +131,7 @@ def test_a_text_that_is_too_long_fails_alone(folder: str) -> None:
 
 def test_no_chat_template_is_said(tmp_path: Path) -> None:
     scorer = Likelihood(model=causal_folder(tmp_path, chat=False), protocol="chat", device="cpu")
-    with pytest.raises(ModelError, match="no chat template.*--protocol full"):
+    with pytest.raises(ModelError, match=r"no chat template.*--protocol full"):
         scorer.score(rows("intersentence")[:3])
 
 
