@@ -78,7 +78,7 @@ def test_an_encoder_is_refused_with_the_command_that_takes_it(tmp_path: Path) ->
     small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "vocab_size": 259}
     AutoModelForMaskedLM.from_config(AutoConfig.for_model("bert", **small)).save_pretrained(tmp_path)
     byte_tokenizer().save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match="BertForMaskedLM, not a causal.*stereoset eval"):
+    with pytest.raises(ModelError, match=r"BertForMaskedLM, not a causal.*stereoset eval"):
         load(str(tmp_path), device="cpu")
 
 

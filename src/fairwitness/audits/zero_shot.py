@@ -79,6 +79,10 @@ class ZeroShotConfig:
     """Gradient evaluations of the first round (adaptive), or of all (fixed rules)."""
     ig_baseline: Literal["eos", "mean", "pad", "blank", "zero"] = "eos"
     """What stands for an absent text. zero is the published method: uniform steps over the whole prompt."""
+    ig_rule: Literal["adaptive", "gauss", "midpoint", "published"] | None = None
+    """How the path is integrated; left out: adaptive, or published with the zero baseline."""
+    ig_path: Literal["text", "prompt"] | None = None
+    """Which tokens move from the baseline; left out: the text's, or the whole prompt's with the zero baseline."""
     ig_tol: float = 0.05
     """Go on until the summed interval error is below this share of the difference explained."""
     ig_max_steps: int = 256

@@ -189,7 +189,7 @@ class CausalLM:
         while waiting:
             limits = {"budget": self.token_budget, "scored_budget": max(1, _LOGITS.get(self.device.type, 2**25) // vocabulary)}
             batches = packing.plan([lengths[row] for row in waiting], scored=[scored[row] for row in waiting], **limits)
-            waiting = self._try_batches([[waiting[place] for place in batch] for batch in batches], one_pass, done)
+            waiting = self._try_batches([[waiting[place] for place in batch] for batch in batches], lengths, one_pass, done)
         for rows, sums in done:
             values = iter(sums.cpu().numpy().astype(np.float64).tolist())
             for row in rows:
@@ -200,6 +200,7 @@ class CausalLM:
     def _try_batches(
         self,
         batches: list[list[int]],
+        lengths: Sequence[int],
         one_pass: Callable[[Sequence[int]], torch.Tensor],
         done: list[tuple[list[int], torch.Tensor]],
     ) -> list[int]:
@@ -215,7 +216,7 @@ class CausalLM:
                 if len(rows) == 1:
                     return rest[1:]
                 self.batches_halved += 1
-                self.token_budget = max(1, self.token_budget // 2)
+                self.token_budget = max(1, min(self.token_budget, sum(lengths[row] for row in rows)) // 2)
                 return rest
         return []
 
