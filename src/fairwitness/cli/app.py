@@ -16,9 +16,14 @@ from fairwitness.version import __version__
 
 # verb → (where it lives, what it does). A verb of two words belongs to a group, which stands alone in GROUPS.
 VERBS: dict[str, tuple[str, str]] = {
+    "data download": ("fairwitness.cli.data:download", "Get a dataset as a normalised table."),
+    "data doctor": ("fairwitness.cli.data:doctor", "Which sources of datasets answer, and which have died."),
+    "data card": ("fairwitness.cli.data:card", "A dataset's licence, counts, columns and content warning."),
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
-GROUPS: dict[str, str] = {}
+GROUPS: dict[str, str] = {
+    "data": "Datasets: get them, and know them first.",
+}
 
 
 def _convert(type_: Any, tokens: Sequence[Token]) -> Any:
