@@ -12,6 +12,7 @@ from fairwitness.version import __version__
 _PUBLIC = {
     "FairWitnessError": "fairwitness.errors",
     "load_dataset": "fairwitness.datasets.download",
+    "group_fairness": "fairwitness.audits.fairness",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]  # noqa: PLE0604

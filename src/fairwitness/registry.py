@@ -35,7 +35,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "wilds": "fairwitness.datasets.wilds:DATASET",
     },
     "models": {
-        "smollm2": "fairwitness.models.smollm2:SMOLLM2",
+        "smollm2": "fairwitness.models.smollm2:pull",
     },
 }
 
