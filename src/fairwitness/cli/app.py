@@ -19,10 +19,6 @@ VERBS: dict[str, tuple[str, str]] = {
     "data download": ("fairwitness.cli.data:download", "Get a dataset as a normalised table."),
     "data doctor": ("fairwitness.cli.data:doctor", "Which sources of datasets answer, and which have died."),
     "data card": ("fairwitness.cli.data:card", "A dataset's licence, counts, columns and content warning."),
-    "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
-}
-GROUPS: dict[str, str] = {
-    "data": "Datasets: get them, and know them first.",
     "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
     "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
     "report": ("fairwitness.cli.report:report", "Write one self-contained page for one or more runs."),
@@ -34,6 +30,7 @@ GROUPS: dict[str, str] = {
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
 GROUPS: dict[str, str] = {
+    "data": "Datasets: get them, and know them first.",
     "models": "Built-in and cached models.",
 }
 

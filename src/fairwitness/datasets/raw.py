@@ -105,7 +105,14 @@ def csv_batches(
         convert = arrow_csv.ConvertOptions(
             column_types=types, strings_can_be_null=True, null_values=[""], quoted_strings_can_be_null=True
         )
-        for batch in arrow_csv.open_csv(stream, read_options=read, parse_options=parse, convert_options=convert):
+        try:
+            batches = arrow_csv.open_csv(stream, read_options=read, parse_options=parse, convert_options=convert)
+        except ValueError as error:
+            if "Empty CSV file" not in str(error):
+                raise
+            batches = []  # a header and no rows: that is the caller's to judge, by its columns first
+            yield pl.DataFrame(schema=dict.fromkeys(header, pl.String))
+        for batch in batches:
             frame = pl.from_arrow(batch)
             assert isinstance(frame, pl.DataFrame)
             yield frame
