@@ -17,6 +17,7 @@ _PUBLIC = {
     "stereoset": "fairwitness.audits.stereoset",
     "ZeroShotConfig": "fairwitness.audits.zero_shot",
     "zero_shot": "fairwitness.audits.zero_shot",
+    "load_dataset": "fairwitness.datasets.download",
     "group_fairness": "fairwitness.audits.fairness",
 }
 
