@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from fairwitness.datasets.crows_items import read_pairs
@@ -36,6 +37,12 @@ def test_other_columns_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("text,label\nx,1\n")
     with pytest.raises(InputError, match="Column 'sent_more' is not in"):
         read_pairs(tmp_path / "a.csv")
+
+
+def test_the_table_of_data_download(tmp_path: Path) -> None:
+    rows = {"unit": ["0", "0"], "role": ["more", "less"], "text": ["a", "b"], "direction": ["stereo"] * 2, "bias_type": ["age"] * 2}
+    pl.DataFrame(rows).write_parquet(tmp_path / "c.parquet")
+    assert read_pairs(tmp_path / "c.parquet").row(0) == (0, "a", "b", "stereo", "age")
 
 
 def test_built_in_pairs() -> None:

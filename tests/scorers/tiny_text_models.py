@@ -61,8 +61,8 @@ def causal_folder(path: Path, *, chat: bool = True) -> str:
     if chat:
         tokenizer.chat_template = TEMPLATE
     config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
-        max_position_embeddings=128, bos_token_id=0, eos_token_id=1,
+        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, max_position_embeddings=128, bos_token_id=0, eos_token_id=1,
     )  # fmt: skip
     tokenizer.save_pretrained(path)
     spread(LlamaForCausalLM(config)).save_pretrained(path)

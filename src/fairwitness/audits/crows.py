@@ -37,7 +37,7 @@ class CrowsConfig:
     data: str = BUILT_IN
     """CrowS-Pairs' CSV or one in its columns; `builtin` is six mild pairs of our own."""
     out: Path = Path("crows_pairs.csv")
-    """Where the pairs with their scores go; the shares go beside it as NAME.shares.csv."""
+    """Where the pairs with their scores go; the shares go beside it as NAME.shares.csv and .measurements.parquet."""
     protocol: Literal["auto", "sum", "mean", "unmodified", "pll"] = "auto"
     """How a sentence is scored. auto: sum for causal models, unmodified (the original metric) for masked ones."""
     max_rows: int = 0
@@ -138,7 +138,9 @@ def _score(config: CrowsConfig, pairs: pl.DataFrame, scorer: Scorer[Any], protoc
         error=more["error"].zip_with(more["error"].is_not_null(), less["error"]),
     )
     tables.write(scored, config.out)
-    tables.write(shares(scored), _shares_path(config.out))
+    measured = shares(scored)
+    tables.write(measured, _shares_path(config.out))
+    tables.write(measured, _paths(config.out)[2])
     failed = scored["error"].count()
     run.seal(_paths(config.out), {"asked": scored.height, "scored": scored.height - failed, "failed": failed}, protocol=protocol)
 
@@ -159,4 +161,4 @@ def _shares_path(out: Path) -> Path:
 
 
 def _paths(out: Path) -> list[Path]:
-    return [Path(out), _shares_path(out)]
+    return [Path(out), _shares_path(out), Path(out).with_name(f"{Path(out).stem}.measurements.parquet")]

@@ -1,4 +1,4 @@
-"""CrowS-Pairs' pairs from a CSV or TSV, checked row by row: the original file, its revisions, or one's own in the same columns.
+"""CrowS-Pairs' pairs from a CSV or TSV, checked row by row: the original, its revisions, one's own, or the table of `data download`.
 
 What comes out is one row per pair: `unit`, `sent_more` (more stereotyping), `sent_less`, `direction` (stereo or antistereo),
 `bias_type`. Where the file comes from is crows_pairs.py's.
@@ -51,8 +51,18 @@ def _read(path: Path) -> pl.DataFrame:
             ) from error
     else:
         frame = tables.read(path)
+    if {"unit", "role", "text", "direction"} <= set(frame.columns):
+        return _from_sentences(frame, path)
     tables.require_columns(frame.columns, COLUMNS, path)
     return frame
+
+
+def _from_sentences(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """The table that `data download --dataset crows_pairs` writes, two rows per pair, as pairs again."""
+    texts = [pl.col("text").filter(pl.col("role") == role).first().alias(f"sent_{role}") for role in ("more", "less")]
+    kinds = [pl.col("direction").first().alias("stereo_antistereo"), pl.col("bias_type").first()]
+    tables.require_columns(frame.columns, ["bias_type"], path)
+    return frame.group_by("unit", maintain_order=True).agg(*texts, *kinds)
 
 
 def _check(frame: pl.DataFrame, where: str) -> None:
