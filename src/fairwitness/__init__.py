@@ -11,8 +11,13 @@ from fairwitness.version import __version__
 # public name → where it lives
 _PUBLIC = {
     "FairWitnessError": "fairwitness.errors",
+    "CrowsConfig": "fairwitness.audits.crows",
+    "crows": "fairwitness.audits.crows",
+    "StereosetConfig": "fairwitness.audits.stereoset",
+    "stereoset": "fairwitness.audits.stereoset",
     "ZeroShotConfig": "fairwitness.audits.zero_shot",
     "zero_shot": "fairwitness.audits.zero_shot",
+    "load_dataset": "fairwitness.datasets.download",
     "group_fairness": "fairwitness.audits.fairness",
 }
 

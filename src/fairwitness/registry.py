@@ -13,9 +13,29 @@ from fairwitness.errors import InputError, suggestion
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "scorers": {
+        "likelihood": "fairwitness.scorers.likelihood:Likelihood",
+        "masked_likelihood": "fairwitness.scorers.masked_likelihood:MaskedLikelihood",
         "zero_shot": "fairwitness.scorers.zero_shot:ZeroShot",
     },
-    "datasets": {},
+    "datasets": {
+        "alibaba": "fairwitness.datasets.alibaba:DATASET",
+        "civil": "fairwitness.datasets.civil:DATASET",
+        "civil_identities": "fairwitness.datasets.civil:IDENTITIES",
+        "crows_pairs": "fairwitness.datasets.crows_pairs:DATASET",
+        "examples": "fairwitness.datasets.examples:DATASET",
+        "hatecheck": "fairwitness.datasets.hatecheck:DATASET",
+        "hatexplain": "fairwitness.datasets.hatexplain:DATASET",
+        "jd": "fairwitness.datasets.jd:DATASET",
+        "jigsaw": "fairwitness.datasets.jigsaw:DATASET",
+        "jigsaw_templates": "fairwitness.datasets.jigsaw_templates:DATASET",
+        "kosbi": "fairwitness.datasets.kosbi:DATASET",
+        "nba": "fairwitness.datasets.nba:DATASET",
+        "pokec": "fairwitness.datasets.pokec:DATASET",
+        "sbic": "fairwitness.datasets.sbic:DATASET",
+        "stereoset": "fairwitness.datasets.stereoset:DATASET",
+        "toxigen": "fairwitness.datasets.toxigen:DATASET",
+        "wilds": "fairwitness.datasets.wilds:DATASET",
+    },
     "models": {
         "smollm2": "fairwitness.models.smollm2:pull",
     },

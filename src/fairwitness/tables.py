@@ -76,7 +76,7 @@ def scan(path: Path | str) -> pl.LazyFrame:
         if suffix == ".parquet":
             frame = pl.scan_parquet(path, glob=False)
         elif suffix == ".jsonl":
-            frame = pl.scan_ndjson(path, infer_schema_length=None)
+            frame = pl.scan_ndjson(_without_bom(path), infer_schema_length=None)
         elif suffix == ".json":
             frame = pl.read_json(path, infer_schema_length=None).lazy()
         else:
@@ -224,6 +224,12 @@ def _suffix(path: Path) -> str:
 
 def _separator(suffix: str) -> str:
     return "\t" if suffix == ".tsv" else ","
+
+
+def _without_bom(path: Path) -> Path | bytes:
+    """JSON readers refuse the byte-order mark that some editors put first; such a file is taken into memory without it."""
+    with path.open("rb") as stream:
+        return stream.read() if stream.read(3) == b"\xef\xbb\xbf" else path
 
 
 def _refuse_duplicates(path: Path, *, separator: str) -> None:

@@ -8,6 +8,13 @@ VERBS: dict[str, tuple[str, str]] = {
     "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
     "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
     "zeroshot": ("fairwitness.cli.zeroshot:zeroshot", "Classify texts with a causal language model, and explain why."),
+    "data download": ("fairwitness.cli.data:download", "Get a dataset as a normalised table."),
+    "data doctor": ("fairwitness.cli.data:doctor", "Which sources of datasets answer, and which have died."),
+    "data card": ("fairwitness.cli.data:card", "A dataset's licence, counts, columns and content warning."),
+    "stereoset eval": ("fairwitness.cli.stereoset:evaluate", "Score StereoSet's items with a language model."),
+    "stereoset score": ("fairwitness.cli.stereoset:score", "StereoSet's official numbers from a prediction file."),
+    "stereoset analyze": ("fairwitness.cli.stereoset:analyze", "Tables, words, examples and charts from a StereoSet result."),
+    "crows": ("fairwitness.cli.crows:crows", "CrowS-Pairs: how often a model finds the more stereotyping sentence likelier."),
     "report": ("fairwitness.cli.report:report", "Write one self-contained page for one or more runs."),
     "compare": ("fairwitness.cli.compare:compare", "Which gaps changed between two runs, beyond noise."),
     "gate": ("fairwitness.cli.gate:gate", "Hold a run to limits: exit 0 passed, 1 failed, 3 not enough evidence."),
@@ -17,4 +24,6 @@ VERBS: dict[str, tuple[str, str]] = {
 }
 GROUPS: dict[str, str] = {
     "models": "Built-in and cached models.",
+    "data": "Datasets: get them, and know them first.",
+    "stereoset": "StereoSet: evaluate a model, score predictions, analyse.",
 }
