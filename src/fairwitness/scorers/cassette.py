@@ -1,7 +1,7 @@
 """A recorded scorer: its answers as a versioned Parquet file, served again without network.
 
 One row an answer: `text_hash`, `text` (optional), `attribute`, `score`, `error`, `model_version`, `recorded_at`. The
-recorded scorer's identity and the format's version are in the file's metadata. What was not recorded is an error of its row, never a guess.
+recorded scorer's identity and the format's version are in the metadata. What was not recorded is an error, never a guess.
 """
 
 import json

@@ -5,7 +5,7 @@ comment is finding.py's business, how a slot is filled grammar.py's.
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -42,13 +42,16 @@ class Lexicon:
         return name if name in self.slots else self.aliases.get(name)
 
 
-def lexicon(category: str) -> Lexicon:
-    """The lexicon of a category; `race*gender` is the crossing of two. An unknown one is an InputError with the near name."""
+def lexicon(category: str, own: Sequence[Lexicon] = ()) -> Lexicon:
+    """The lexicon of a category; `race*gender` is the crossing of two. `own` ones win. An unknown one is an InputError."""
     parts = [part.strip() for part in category.split("*")]
     if len(parts) > 1:
-        return crossed([lexicon(part) for part in parts])
+        return crossed([lexicon(part, own) for part in parts])
+    for words in own:
+        if words.category == parts[0]:
+            return words
     name = parts[0].lower().replace(" ", "_").replace("-", "_")
-    known = (*CATEGORIES, "target")
+    known = (*CATEGORIES, "target", *(words.category for words in own))
     if name not in known:
         raise InputError(f"Unknown category '{category}'. There are: {listing(known)}.{suggestion(name, known)}")
     return _built_in(name)

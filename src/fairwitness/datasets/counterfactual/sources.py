@@ -56,7 +56,7 @@ def built_in_templates(categories: Sequence[str] = CATEGORIES) -> pl.DataFrame:
     return as_templates(rows)
 
 
-def read_seed_file(path: Path) -> pl.DataFrame:
+def read_seed_file(path: Path, own: Sequence[Lexicon] = ()) -> pl.DataFrame:
     """A file in the published study's format: `comment with {PLACEHOLDER} | Sentiment`, one a line; blank lines are skipped.
 
     The last `|` counts, so a comment may hold others. A line without a sentiment behind it is a template without one.
@@ -65,7 +65,7 @@ def read_seed_file(path: Path) -> pl.DataFrame:
         lines = require_file(Path(path)).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8. Convert it first: iconv -f LATIN1 -t UTF-8 {Path(path).name}") from error
-    rows = _seed_lines(lines, str(path))
+    rows = _seed_lines(lines, str(path), own)
     if not rows:
         raise InputError(f"{path} has no line with a placeholder such as {{RACE}}. Expected: comment with {{RACE}} | Neutral")
     return as_templates(rows)
@@ -143,14 +143,16 @@ def detect_format(path: Path) -> str:
     return "jigsaw" if {"template", "toxicity", "phrase"} <= columns else "comments"
 
 
-def with_sentiment(templates: pl.DataFrame, label: Callable[[Sequence[str]], Sequence[str]], name: str) -> pl.DataFrame:
+def with_sentiment(
+    templates: pl.DataFrame, label: Callable[[Sequence[str]], Sequence[str]], name: str, own: Sequence[Lexicon] = ()
+) -> pl.DataFrame:
     """Fill in the sentiments that are missing. The labeller sees the control, so that no identity word tilts its judgement."""
     from fairwitness.datasets.counterfactual.expanding import Expander
 
     missing = templates.filter(pl.col("sentiment").is_null())
     if missing.is_empty():
         return templates
-    expanders = {category: Expander(lexicon(category)) for category in missing["category"].unique().to_list()}
+    expanders = {category: Expander(lexicon(category, own)) for category in missing["category"].unique().to_list()}
     controls = [expanders[category].control(text) for category, text in missing.select("category", "template").iter_rows()]
     found = pl.DataFrame({"unit": missing["unit"], "labelled": list(label(controls))}, schema_overrides={"labelled": pl.String})
     joined = templates.join(found.unique("unit"), on="unit", how="left", maintain_order="left")
@@ -166,7 +168,7 @@ def as_templates(rows: Rows) -> pl.DataFrame:
     return frame.unique("unit", keep="first", maintain_order=True)
 
 
-def _seed_lines(lines: Sequence[str], where: str) -> Rows:
+def _seed_lines(lines: Sequence[str], where: str, own: Sequence[Lexicon] = ()) -> Rows:
     rows: Rows = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -174,7 +176,7 @@ def _seed_lines(lines: Sequence[str], where: str) -> Rows:
         comment, pipe, last = line.rpartition("|")
         sentiment = last.strip().lower() if pipe and last.strip().lower() in SENTIMENTS else None
         text = (comment if sentiment else line).strip()
-        category = category_of(text, f"line {number} of {where}")
+        category = category_of(text, f"line {number} of {where}", own)
         if not category:
             raise InputError(f"Line {number} of {where} has no placeholder such as {{RACE}}: '{text[:60]}'.")
         row = {"category": category, "template": text, "sentiment": sentiment, "sentiment_by": "file" if sentiment else None}

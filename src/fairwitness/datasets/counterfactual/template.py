@@ -5,6 +5,7 @@ Braces of the comment itself are doubled, as in Python's format strings.
 """
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 from fairwitness.datasets.counterfactual.lexicon import CATEGORIES, Lexicon, lexicon
@@ -49,15 +50,20 @@ def slots_of(template: str) -> list[str]:
     return [found[1] for found in SLOT.finditer(protect(template))]
 
 
-def category_of(template: str, where: str = "") -> str:
-    """The category whose slots a template has; `a*b` where it has those of two. An unknown slot is an InputError."""
+def category_of(template: str, where: str = "", own: Sequence[Lexicon] = ()) -> str:
+    """The category whose slots a template has; `a*b` where it has those of two. An unknown slot is an InputError.
+
+    >>> category_of("a {RACE} {GENDER_PERSON}")
+    'race*gender'
+    """
+    owners = _owners() | {slot: words.category for words in own for slot in _all_slots(words)}
     categories: list[str] = []
     for slot in slots_of(template):
-        if slot not in _owners():
+        if slot not in owners:
             place = f" in {where}" if where else ""
-            raise InputError(f"Unknown placeholder '{{{slot}}}'{place}.{suggestion(slot, _owners())}")
-        if _owners()[slot] not in categories:
-            categories.append(_owners()[slot])
+            raise InputError(f"Unknown placeholder '{{{slot}}}'{place}.{suggestion(slot, owners)}")
+        if owners[slot] not in categories:
+            categories.append(owners[slot])
     return "*".join(categories)
 
 
