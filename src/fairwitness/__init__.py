@@ -10,7 +10,9 @@ from fairwitness.version import __version__
 
 # public name → where it lives
 _PUBLIC = {
+    "CounterfactualConfig": "fairwitness.audits.counterfactual",
     "FairWitnessError": "fairwitness.errors",
+    "counterfactual": "fairwitness.audits.counterfactual",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]  # noqa: PLE0604

@@ -39,7 +39,7 @@ class AnalyzeConfig:
     in_: Path
     """The scores: the output of `score`."""
     out: Path | None = None
-    """The measurements table; the others, the charts and report.html go beside it. Unset: measurements.parquet beside the scores."""
+    """The measurements table; other tables, charts and report.html go beside it. Unset: measurements.parquet beside the scores."""
     epsilon: float = EPSILON
     """From this difference on two groups count as treated differently in a template."""
     threshold: float = 0.5
@@ -260,8 +260,9 @@ def _mitigation_section(mitigation: pl.DataFrame, picture: Path) -> str:
     from fairwitness.report import counterfactual_page as page
 
     words = page.note(
-        "Measured on the half of the labelled templates that fitted nothing. Averaging (or the control) gives all variants of a comment one "
-        "score; per-group thresholds bring each group's false positive rate to that of everybody. Read the gap together with accuracy and AUC."
+        "Measured on the half of the labelled templates that fitted nothing. Averaging (or the control) gives all variants of a "
+        "comment one score; per-group thresholds bring each group's false positive rate to that of everybody. Read the gap together with "
+        "accuracy and AUC."
     )
     return (
         words

@@ -218,7 +218,8 @@ def budget_of(scorer: TextScorer, path: Path) -> dict[str, Any]:
     sample_seconds = seconds_for(min(sampled, asked), per_minute=limits.per_minute, qps=limits.qps)
     line = (
         f"{len(texts):,} different texts for {scorer.name}: {known:,} answered before, {asked - known:,} calls to make"
-        f"{_time(seconds)}. With --sample 10 (templates a category and sentiment): at most {min(sampled, asked):,} calls{_time(sample_seconds)}."
+        f"{_time(seconds)}. With --sample 10 (templates a category and sentiment): at most {min(sampled, asked):,} calls"
+        f"{_time(sample_seconds)}."
     )
     return {
         "line": line,

@@ -16,9 +16,26 @@ from fairwitness.version import __version__
 
 # verb → (where it lives, what it does). A verb of two words belongs to a group, which stands alone in GROUPS.
 VERBS: dict[str, tuple[str, str]] = {
+    "counterfactual analyze": (
+        "fairwitness.cli.counterfactual:analyze",
+        "Scores to paired gaps, tests, charts, report.html.",
+    ),
+    "counterfactual calibrate": ("fairwitness.cli.counterfactual:calibrate", "Fit a local scorer to a recorded one."),
+    "counterfactual compare": ("fairwitness.cli.counterfactual:compare", "Several scorers side by side on the same texts."),
+    "counterfactual expand": ("fairwitness.cli.counterfactual:expand", "Templates to texts: every group, and the control."),
+    "counterfactual record": ("fairwitness.cli.counterfactual:record", "Keep a scorer's answers as a cassette."),
+    "counterfactual replay": ("fairwitness.cli.counterfactual:replay", "Score texts from a cassette, without network."),
+    "counterfactual run": ("fairwitness.cli.counterfactual:run", "All of it, from comments (or our own templates) to report.html."),
+    "counterfactual score": ("fairwitness.cli.counterfactual:score", "Score filled texts with any scorer."),
+    "counterfactual templates": (
+        "fairwitness.cli.counterfactual:templates",
+        "Comments to templates with placeholders.",
+    ),
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
-GROUPS: dict[str, str] = {}
+GROUPS: dict[str, str] = {
+    "counterfactual": "The same sentence said of different groups, and what a toxicity scorer makes of it.",
+}
 
 
 def _convert(type_: Any, tokens: Sequence[Token]) -> Any:

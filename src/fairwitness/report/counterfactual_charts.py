@@ -15,7 +15,7 @@ CONTROL_NAME = "(control)"
 
 
 def means_chart(by_group: pl.DataFrame, category: str, path: Path, *, title: str = "") -> Path:
-    """Mean score of each group with its interval, one colour and mark a sentiment; groups by their overall mean, the control last."""
+    """Mean score of each group with its interval, one colour and mark a sentiment; groups by overall mean, the control last."""
     rows = by_group.filter(pl.col("category") == category)
     overall = rows.filter(pl.col("sentiment") == "all").sort("mean", descending=False, nulls_last=False)
     groups = [name for name in overall["role"].to_list() if name != CONTROL_NAME]
@@ -39,14 +39,7 @@ def means_chart(by_group: pl.DataFrame, category: str, path: Path, *, title: str
     axes.set_xlabel("mean score, with 95 % bootstrap interval over templates")
     axes.set_title(title or f"{_title(category)}: mean score by group and sentiment", fontsize=11, loc="left")
     handles = [axes.plot([], [], _LOOKS[name][1], color=_LOOKS[name][0], label=name)[0] for name in shown]
-    axes.legend(
-        handles=handles,
-        frameon=False,
-        fontsize=9,
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.16 - 0.5 / len(groups)),
-        ncols=len(shown),
-    )
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(shown), frameon=False, fontsize=9)
     return save_figure(figure, path)
 
 
@@ -97,7 +90,7 @@ def lines_chart(scores: pl.DataFrame, category: str, path: Path, *, most: int = 
     figure.supxlabel("template (in the order of the file)", fontsize=9)
     figure.supylabel("score", fontsize=9)
     handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=9)
     return save_figure(figure, path)
 
 

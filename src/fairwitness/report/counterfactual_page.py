@@ -12,7 +12,8 @@ from fairwitness.files import write_text
 
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:1080px;margin:2rem auto;padding:0 1rem;color:#202124}
-h1{font-size:1.6rem}h2{margin-top:2.2rem;border-bottom:1px solid #dadce0}table{border-collapse:collapse;margin:.6rem 0;font-size:13px}
+h1{font-size:1.6rem}h2{margin-top:2.2rem;border-bottom:1px solid #dadce0}
+table{border-collapse:collapse;margin:.6rem 0;font-size:13px}
 td,th{padding:.25rem .6rem;border-bottom:1px solid #eee;text-align:right}td:first-child,th:first-child{text-align:left}
 td.text{text-align:left;max-width:34rem}.mark{background:#fde7d9;font-weight:600}img{max-width:100%}.note{color:#5f6368}
 """
@@ -22,7 +23,8 @@ def write_page(path: Path, *, title: str, facts: Mapping[str, Any], sections: Se
     """Write the page: a title, facts in a list, then sections (heading, HTML)."""
     items = "".join(f"<li><b>{html.escape(str(name))}</b>: {html.escape(str(value))}</li>" for name, value in facts.items())
     body = "".join(f"<h2>{html.escape(heading)}</h2>{content}" for heading, content in sections if content)
-    page = f"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'><title>{html.escape(title)}</title>"
+    page = "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
+    page += f"<title>{html.escape(title)}</title>"
     write_text(path, f"{page}<style>{_STYLE}</style><h1>{html.escape(title)}</h1><ul>{items}</ul>{body}</html>\n")
     return path
 
