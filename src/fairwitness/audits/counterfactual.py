@@ -261,8 +261,8 @@ def _mitigation_section(mitigation: pl.DataFrame, picture: Path) -> str:
 
     words = page.note(
         "Measured on the half of the labelled templates that fitted nothing. Averaging (or the control) gives all variants of a "
-        "comment one score; per-group thresholds bring each group's false positive rate to that of everybody. Read the gap together with "
-        "accuracy and AUC."
+        "comment one score; per-group thresholds bring each group's false positive rate to that of everybody. Read the gap "
+        "together with accuracy and AUC."
     )
     return (
         words

@@ -77,10 +77,7 @@ def _show(result: AuditResult, as_json: bool, table: Any, *lines: str) -> None:
         print(result.to_json())
         return
     if table is not None and not table.is_empty():
-        with pl.Config(
-            tbl_rows=40, tbl_cols=20, fmt_str_lengths=60, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True
-        ):
-            print(table)
+        _print_table(table)
     for line in lines:
         print(line)
     for path in result.files[:1]:
