@@ -104,6 +104,8 @@ class CounterfactualConfig:
     """Bootstrap resamples for the intervals."""
     seed: int = 0
     """Seed of the resampling."""
+    charts: bool = True
+    """Draw the charts and the page."""
     restart: bool = False
     """Start over even if the folder holds another question's results."""
 
