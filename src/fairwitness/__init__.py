@@ -13,6 +13,7 @@ _PUBLIC = {
     "CounterfactualConfig": "fairwitness.audits.counterfactual",
     "FairWitnessError": "fairwitness.errors",
     "counterfactual": "fairwitness.audits.counterfactual",
+    "group_fairness": "fairwitness.audits.fairness",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]  # noqa: PLE0604

@@ -19,7 +19,7 @@ from fairwitness.audits.result import AuditResult
 from fairwitness.engine.local import map_parts
 from fairwitness.errors import EvidenceError, InputError
 from fairwitness.files import file_hash, require_file, write_text
-from fairwitness.metrics import calibration
+from fairwitness.metrics import scorer_agreement
 from fairwitness.progress import progress, say
 from fairwitness.scorers import cassette
 from fairwitness.scorers.by_name import ScorerSettings, TextScorer, scorer_by_name
@@ -262,19 +262,19 @@ def _fit(rows: pl.DataFrame, config: CalibrateConfig) -> tuple[pl.DataFrame, tup
         raise EvidenceError(f"Only {found.height} texts have both scores; {10 * config.folds} are needed for {config.folds} folds.")
     x, y = found["local"].to_numpy(), found["recorded"].to_numpy()
     folds = np.array([int(cassette.text_hash(text)[:8], 16) % config.folds for text in found["text"].to_list()])
-    fitted = calibration.isotonic(x, y)
-    return found.with_columns(fitted=calibration.cross_validated(x, y, folds)), fitted
+    fitted = scorer_agreement.isotonic(x, y)
+    return found.with_columns(fitted=scorer_agreement.cross_validated(x, y, folds)), fitted
 
 
 def _report(config: CalibrateConfig, rows: pl.DataFrame, found: pl.DataFrame, fitted: tuple[Any, Any]) -> dict[str, Any]:
     from fairwitness.scorers.calibrated import FORMAT
 
     recorded, local, mapped = (found[name].to_numpy() for name in ("recorded", "local", "fitted"))
-    thresholds = calibration.at_thresholds(recorded, mapped)
-    raw = [calibration.local_threshold(*fitted, value) for value in thresholds["threshold"].to_list()]
+    thresholds = scorer_agreement.at_thresholds(recorded, mapped)
+    raw = [scorer_agreement.local_threshold(*fitted, value) for value in thresholds["threshold"].to_list()]
     groups = [f"{c}: {r or 'control'}" for c, r in found.select("category", "role").iter_rows()] if "role" in found.columns else []
     largest = found.with_columns(off=(pl.col("fitted") - pl.col("recorded")).abs()).sort("off", descending=True).head(10)
-    after = calibration.agreement(recorded, mapped)
+    after = scorer_agreement.agreement(recorded, mapped)
     return {
         "format": FORMAT,
         "scorer": config.scorer,
@@ -282,10 +282,10 @@ def _report(config: CalibrateConfig, rows: pl.DataFrame, found: pl.DataFrame, fi
         "x": [float(value) for value in fitted[0]],
         "y": [float(value) for value in fitted[1]],
         "texts": rows.height,
-        "before": calibration.agreement(recorded, local),
+        "before": scorer_agreement.agreement(recorded, local),
         "after": after,
         "thresholds": thresholds.with_columns(local_threshold=pl.Series(raw, dtype=pl.Float64)).to_dicts(),
-        "by_group": calibration.by_group(recorded, mapped, groups).to_dicts() if groups else [],
+        "by_group": scorer_agreement.by_group(recorded, mapped, groups).to_dicts() if groups else [],
         "largest_disagreements": largest.select("text", "recorded", "fitted").to_dicts(),
         "cannot_be_replaced": cannot_be_replaced(after, thresholds, float(fitted[1][-1])),
     }
@@ -315,8 +315,10 @@ def _compare_pairs(frame: pl.DataFrame, names: list[str], threshold: float) -> p
     for a, b in combinations(names, 2):
         both = frame.select(a, b).drop_nulls()
         x, y = both[a].to_numpy(), both[b].to_numpy()
-        decided = calibration.at_thresholds(x, y, [threshold]).row(0, named=True)
-        rows.append({"a": a, "b": b, **calibration.agreement(x, y), **{name: decided[name] for name in ("same_decision", "kappa")}})
+        decided = scorer_agreement.at_thresholds(x, y, [threshold]).row(0, named=True)
+        rows.append(
+            {"a": a, "b": b, **scorer_agreement.agreement(x, y), **{name: decided[name] for name in ("same_decision", "kappa")}}
+        )
     return pl.DataFrame(rows)
 
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import cohen_kappa_score
 
-from fairwitness.metrics.calibration import agreement, at_thresholds, by_group, cross_validated, isotonic
+from fairwitness.metrics.scorer_agreement import agreement, at_thresholds, by_group, cross_validated, isotonic
 
 
 def test_isotonic_is_sklearn_s() -> None:
