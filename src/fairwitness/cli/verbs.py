@@ -7,6 +7,15 @@ VERBS: dict[str, tuple[str, str]] = {
     "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
     "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
     "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
+    "counterfactual run": ("fairwitness.cli.counterfactual:run", "All of it, from comments (or our own templates) to report.html."),
+    "counterfactual templates": ("fairwitness.cli.counterfactual:templates", "Comments to templates with placeholders."),
+    "counterfactual expand": ("fairwitness.cli.counterfactual:expand", "Templates to texts: every group, and the control."),
+    "counterfactual score": ("fairwitness.cli.counterfactual:score", "Score filled texts with any scorer."),
+    "counterfactual analyze": ("fairwitness.cli.counterfactual:analyze", "Scores to paired gaps, tests, charts, report.html."),
+    "counterfactual record": ("fairwitness.cli.counterfactual:record", "Keep a scorer's answers as a cassette."),
+    "counterfactual replay": ("fairwitness.cli.counterfactual:replay", "Score texts from a cassette, without network."),
+    "counterfactual calibrate": ("fairwitness.cli.counterfactual:calibrate", "Fit a local scorer to a recorded one."),
+    "counterfactual compare": ("fairwitness.cli.counterfactual:compare", "Several scorers side by side on the same texts."),
     "report": ("fairwitness.cli.report:report", "Write one self-contained page for one or more runs."),
     "compare": ("fairwitness.cli.compare:compare", "Which gaps changed between two runs, beyond noise."),
     "gate": ("fairwitness.cli.gate:gate", "Hold a run to limits: exit 0 passed, 1 failed, 3 not enough evidence."),
@@ -15,5 +24,6 @@ VERBS: dict[str, tuple[str, str]] = {
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
 GROUPS: dict[str, str] = {
+    "counterfactual": "The same sentence said of different groups, and what a toxicity scorer makes of it.",
     "models": "Built-in and cached models.",
 }
