@@ -10,6 +10,7 @@ from fairwitness.version import __version__
 
 # public name → where it lives
 _PUBLIC = {
+    "CounterfactualConfig": "fairwitness.audits.counterfactual",
     "FairWitnessError": "fairwitness.errors",
     "CrowsConfig": "fairwitness.audits.crows",
     "crows": "fairwitness.audits.crows",
@@ -18,6 +19,7 @@ _PUBLIC = {
     "ZeroShotConfig": "fairwitness.audits.zero_shot",
     "zero_shot": "fairwitness.audits.zero_shot",
     "load_dataset": "fairwitness.datasets.download",
+    "counterfactual": "fairwitness.audits.counterfactual",
     "group_fairness": "fairwitness.audits.fairness",
 }
 

@@ -15,6 +15,15 @@ VERBS: dict[str, tuple[str, str]] = {
     "stereoset score": ("fairwitness.cli.stereoset:score", "StereoSet's official numbers from a prediction file."),
     "stereoset analyze": ("fairwitness.cli.stereoset:analyze", "Tables, words, examples and charts from a StereoSet result."),
     "crows": ("fairwitness.cli.crows:crows", "CrowS-Pairs: how often a model finds the more stereotyping sentence likelier."),
+    "counterfactual run": ("fairwitness.cli.counterfactual:run", "All of it, from comments (or our own templates) to report.html."),
+    "counterfactual templates": ("fairwitness.cli.counterfactual:templates", "Comments to templates with placeholders."),
+    "counterfactual expand": ("fairwitness.cli.counterfactual:expand", "Templates to texts: every group, and the control."),
+    "counterfactual score": ("fairwitness.cli.counterfactual:score", "Score filled texts with any scorer."),
+    "counterfactual analyze": ("fairwitness.cli.counterfactual:analyze", "Scores to paired gaps, tests, charts, report.html."),
+    "counterfactual record": ("fairwitness.cli.counterfactual:record", "Keep a scorer's answers as a cassette."),
+    "counterfactual replay": ("fairwitness.cli.counterfactual:replay", "Score texts from a cassette, without network."),
+    "counterfactual calibrate": ("fairwitness.cli.counterfactual:calibrate", "Fit a local scorer to a recorded one."),
+    "counterfactual compare": ("fairwitness.cli.counterfactual:compare", "Several scorers side by side on the same texts."),
     "report": ("fairwitness.cli.report:report", "Write one self-contained page for one or more runs."),
     "compare": ("fairwitness.cli.compare:compare", "Which gaps changed between two runs, beyond noise."),
     "gate": ("fairwitness.cli.gate:gate", "Hold a run to limits: exit 0 passed, 1 failed, 3 not enough evidence."),
@@ -23,6 +32,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
 GROUPS: dict[str, str] = {
+    "counterfactual": "The same sentence said of different groups, and what a toxicity scorer makes of it.",
     "models": "Built-in and cached models.",
     "data": "Datasets: get them, and know them first.",
     "stereoset": "StereoSet: evaluate a model, score predictions, analyse.",
