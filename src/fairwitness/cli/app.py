@@ -16,6 +16,7 @@ from fairwitness.version import __version__
 
 # verb → (where it lives, what it does). A verb of two words belongs to a group, which stands alone in GROUPS.
 VERBS: dict[str, tuple[str, str]] = {
+    "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
 GROUPS: dict[str, str] = {}
