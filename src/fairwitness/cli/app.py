@@ -17,15 +17,21 @@ from fairwitness.version import __version__
 # verb → (where it lives, what it does). A verb of two words belongs to a group, which stands alone in GROUPS.
 VERBS: dict[str, tuple[str, str]] = {
     "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
+    "usermodel train": ("fairwitness.cli.usermodel:train", "Train a graph user model and measure it by class and group."),
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
-GROUPS: dict[str, str] = {}
+GROUPS: dict[str, str] = {
+    "usermodel": "Graph user models: train, compare views, trade accuracy against gaps, build and generate graphs.",
+}
 
 
 def _convert(type_: Any, tokens: Sequence[Token]) -> Any:
     """Lists of words may come with commas; everything else is as cyclopts does it."""
-    if type_ == tuple[str, ...]:
-        return tuple(word for token in tokens for word in token.value.split(",") if word)
+    if type_ in (tuple[str, ...], tuple[int, ...], tuple[float, ...]):
+        words = [word for token in tokens for word in token.value.split(",") if word]
+        if type_ == tuple[str, ...]:
+            return tuple(words)
+        return convert(type_, tuple(Token(keyword=tokens[0].keyword, value=word, source=tokens[0].source) for word in words))
     return convert(type_, tokens)
 
 
