@@ -271,7 +271,9 @@ def _train(config: UserModelConfig, prepared: Prepared, seed: int, folder: Path,
             groups=prepared.groups,
             checkpoint=checkpoint,
             identity=identity,
-            on_epoch=lambda e: advance(1, f"loss {e['train_loss']:.4f}, val loss {e['val_loss']:.4f}, val acc {e['val_accuracy']:.4f}"),
+            on_epoch=lambda e: advance(
+                1, f"loss {e['train_loss']:.4f}, val loss {e['val_loss']:.4f}, val acc {e['val_accuracy']:.4f}"
+            ),
         )
     preds = prediction_table(prepared, trained)
     test = preds.filter(pl.col("split") == "test").drop("split")
@@ -284,7 +286,7 @@ def _train(config: UserModelConfig, prepared: Prepared, seed: int, folder: Path,
         tables.write(history, folder / HISTORY),
         save_model(folder / MODEL, trained, experiment, prepared.label.values),
     ]
-    failed = test["error"].is_not_null().sum()
+    failed = int(test["error"].is_not_null().sum())
     counts = {"asked": test.height, "scored": test.height - failed, "failed": failed}
     run.seal(outputs, counts, facts=_facts(prepared, trained, scores), seconds_per_epoch=trained.seconds_per_epoch)
     checkpoint.unlink(missing_ok=True)
@@ -321,4 +323,3 @@ def _together(config: UserModelConfig, results: dict[int, UserModelResult]) -> U
     facts = {"seeds": list(results), "runs": {str(seed): result.facts for seed, result in results.items()}}
     files += [path for result in results.values() for path in result.files]
     return UserModelResult({"seeds": summary, "by_seed": every}, facts, files)
-

@@ -101,5 +101,10 @@ def over_seeds(every: pl.DataFrame) -> pl.DataFrame:
     """Mean, standard deviation (n−1), smallest and largest over seeds; a seed where it was undefined is counted, not used."""
     value = pl.col("value")
     return every.group_by("metric", "attribute", "class", maintain_order=True).agg(
-        mean=value.mean(), sd=value.std(), min=value.min(), max=value.max(), n_seeds=value.count(), n_undefined=value.is_null().sum()
+        mean=value.mean(),
+        sd=value.std(),
+        min=value.min(),
+        max=value.max(),
+        n_seeds=value.count(),
+        n_undefined=value.is_null().sum(),
     )

@@ -18,6 +18,10 @@ from fairwitness.version import __version__
 VERBS: dict[str, tuple[str, str]] = {
     "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
     "usermodel train": ("fairwitness.cli.usermodel:train", "Train a graph user model and measure it by class and group."),
+    "usermodel compare-views": ("fairwitness.cli.usermodel:compare_views_command", "What binarising hides, over a finished run."),
+    "usermodel curve": ("fairwitness.cli.usermodel:curve", "Accuracy against a gap under group-reweighted training."),
+    "usermodel build": ("fairwitness.cli.usermodel:build", "Build a graph's files from the raw public files."),
+    "usermodel generate": ("fairwitness.cli.usermodel:generate", "Make up a graph like Alibaba's or JD's."),
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
 GROUPS: dict[str, str] = {

@@ -27,7 +27,7 @@ class Adjacency:
 
     def propagate(self, features: Tensor) -> Tensor:
         """Â · features."""
-        product: Tensor = _Product.apply(features, self.matrix)
+        product: Tensor = _Product.apply(features, self.matrix)  # type: ignore[no-untyped-call]
         return product
 
     def edge_index(self) -> Tensor:
@@ -49,7 +49,7 @@ class _Product(torch.autograd.Function):
         return matrix @ features
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         return ctx.matrix @ gradient.contiguous(), None
 
 

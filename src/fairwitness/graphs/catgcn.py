@@ -4,6 +4,7 @@ Names of parameters are those of the published checkpoints. Users with the same 
 them apart: the result is the same, and in two of the four datasets there are few different rows.
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -51,7 +52,9 @@ class CatGCNSettings:
         _one_of("--aggr-style", self.aggr_style, STYLES)
         both = self.graph_refining != "none" and self.bi_interaction != "none"
         if both and self.aggr_style == "none":
-            raise InputError("--aggr-style none keeps one interaction, but both are asked for. Use sum, or switch one off with none.")
+            raise InputError(
+                "--aggr-style none keeps one interaction, but both are asked for. Use sum, or switch one off with none."
+            )
         if not 0 <= self.dropout < 1:
             raise InputError(f"--dropout is {self.dropout}; it lies in [0, 1).")
         if not 0 <= self.balance_ratio <= 1:
@@ -177,7 +180,7 @@ def _dropped_mean(x: Tensor, copies: int, dropout: float) -> Tensor:
 
 
 def _stack(units: list[int]) -> nn.ModuleList:
-    return nn.ModuleList(nn.Linear(a, b) for a, b in zip(units, units[1:], strict=False))
+    return nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(units))
 
 
 def _one_of(flag: str, value: str, known: tuple[str, ...]) -> None:

@@ -50,5 +50,5 @@ def _metis(edges: Array, n_users: int, number: int, seed: int) -> Array:
     order = np.argsort(sources, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=n_users))])
     options = pymetis.Options(seed=seed)
-    _, membership = pymetis.part_graph(number, xadj=starts, adjncy=targets[order], options=options)
+    _, membership = pymetis.part_graph(number, pymetis.CSRAdjacency(starts, targets[order]), options=options)
     return np.asarray(membership, dtype=np.int64)

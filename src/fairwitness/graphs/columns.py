@@ -47,7 +47,9 @@ def encode(column: pa.ChunkedArray | pa.Array | np.ndarray[Any, Any], name: str,
     if present.dtype.kind == "f":
         present = present[~np.isnan(present)]
         if not np.all(present == np.round(present)):
-            raise InputError(f"Column '{name}' of {where} holds numbers with fractions such as {present[0]}; classes were expected.")
+            raise InputError(
+                f"Column '{name}' of {where} holds numbers with fractions such as {present[0]}; classes were expected."
+            )
         present = present.astype(np.int64)
     elif present.dtype.kind == "O":
         present = present.astype(str)

@@ -91,7 +91,7 @@ DATASETS: dict[str, DatasetFacts] = {
         DatasetFacts(
             name="alibaba",
             users_file=("user_labels.csv", "users.csv"),
-            edges_file=("user_edge.csv", "edges.csv"),
+            edges_file=("user_edge.csv", "user_edge.npy", "edges.csv"),
             fields_file=("user_field.npy",),
             attributes=(
                 Attribute("cid1", "cid1", "cid1_feature.npy"),
@@ -108,7 +108,7 @@ DATASETS: dict[str, DatasetFacts] = {
         DatasetFacts(
             name="jd",
             users_file=("user_labels.csv", "users.csv"),
-            edges_file=("user_edge.csv", "edges.csv"),
+            edges_file=("user_edge.csv", "user_edge.npy", "edges.csv"),
             fields_file=("user_field.npy",),
             attributes=(
                 Attribute("cid1", "cid1", "cid1_feature.npy"),

@@ -3,6 +3,7 @@
 `pna` and `none` hold no parameters and keep the width; all others have their own weights and take any width.
 """
 
+import itertools
 import math
 
 import torch
@@ -63,7 +64,7 @@ class Convolutions(GraphLayer):
     def __init__(self, units: list[int], dropout: float) -> None:
         super().__init__()
         self.dropout = dropout
-        self.linears = nn.ModuleList(nn.Linear(a, b) for a, b in zip(units, units[1:], strict=False))
+        self.linears = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(units))
 
     def forward(self, x: Tensor, graph: Adjacency) -> Tensor:
         """The stack."""
@@ -85,7 +86,8 @@ class GraphAttention(GraphLayer):
         self.dropout = dropout
         widths = [units[0]] + [unit * head for unit, head in zip(units[1:], heads, strict=False)]
         self.convolutions = nn.ModuleList(
-            GATConv(width, unit, heads=head, add_self_loops=False) for width, unit, head in zip(widths, units[1:], heads, strict=False)
+            GATConv(width, unit, heads=head, add_self_loops=False)
+            for width, unit, head in zip(widths, units[1:], heads, strict=False)
         )
 
     def forward(self, x: Tensor, graph: Adjacency) -> Tensor:
@@ -104,7 +106,7 @@ class PersonalisedPropagation(GraphLayer):
     def __init__(self, units: list[int], dropout: float) -> None:
         super().__init__()
         self.dropout = dropout
-        self.linears = nn.ModuleList(nn.Linear(a, b) for a, b in zip(units, units[1:], strict=False))
+        self.linears = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(units))
 
     def forward(self, x: Tensor, graph: Adjacency) -> Tensor:
         """MLP and propagation with teleport."""
@@ -155,7 +157,7 @@ class CrossFeatures(GraphLayer):
     def __init__(self, units: list[int], dropout: float) -> None:
         super().__init__()
         self.dropout = dropout
-        pairs = list(zip(units, units[1:], strict=False))
+        pairs = list(itertools.pairwise(units))
         self.firsts = nn.ModuleList(nn.Linear(a, b, bias=False) for a, b in pairs)
         self.seconds = nn.ModuleList(nn.Linear(a, b, bias=False) for a, b in pairs)
 
@@ -173,19 +175,30 @@ class CrossFeatures(GraphLayer):
 def check_graph_layer(name: str) -> str:
     """The full name of a layer; an unknown one is an InputError that lists them all."""
     if name not in GRAPH_LAYERS:
-        raise InputError(f"--graph-layer '{name}' is not a graph layer. There are: {', '.join(GRAPH_LAYERS)}.{suggestion(name, GRAPH_LAYERS)}")
+        raise InputError(
+            f"--graph-layer '{name}' is not a graph layer. There are: {', '.join(GRAPH_LAYERS)}.{suggestion(name, GRAPH_LAYERS)}"
+        )
     return ALIASES.get(name, name)
 
 
 def build_layer(
-    name: str, width: int, n_classes: int, *, units: list[int], heads: list[int], hops: int, alpha: float, theta: float, dropout: float
+    name: str,
+    width: int,
+    n_classes: int,
+    *,
+    units: list[int],
+    heads: list[int],
+    hops: int,
+    alpha: float,
+    theta: float,
+    dropout: float,
 ) -> GraphLayer:
     """The layer of that name, from features of `width` to class scores. `units` are the hidden widths between."""
     kind = check_graph_layer(name)
     if kind in WITHOUT_WEIGHTS and width != n_classes:
         raise InputError(
-            f"--graph-layer {name} has no weights of its own, so with --graph-refining none and --bi-interaction none nothing makes "
-            "class scores. Choose sgc, gcn, gat, appnp, gcnii or cross, or refine the fields (agc, nfm)."
+            f"--graph-layer {name} has no weights of its own, so with --graph-refining none and --bi-interaction none nothing "
+            "makes class scores. Choose sgc, gcn, gat, appnp, gcnii or cross, or refine the fields (agc, nfm)."
         )
     if kind in NEED_HIDDEN and not units:
         raise InputError(f"--graph-layer {name} needs a hidden width: --gnn-units 64.")

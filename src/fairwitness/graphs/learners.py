@@ -68,7 +68,11 @@ class Clusters(WholeGraph):
         super().__init__(module, fields, edges, device)
         self.membership = membership
         self.clusters: list[tuple[Array, Adjacency, Tensor]] = [
-            (rows, normalised(inner_edges(edges, membership, rows), len(rows)).to(device), torch.from_numpy(fields[rows]).to(device))
+            (
+                rows,
+                normalised(inner_edges(edges, membership, rows), len(rows)).to(device),
+                torch.from_numpy(fields[rows]).to(device),
+            )
             for rows in members(membership)
         ]
 

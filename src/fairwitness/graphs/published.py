@@ -15,7 +15,17 @@ from fairwitness.errors import InputError, listing
 from fairwitness.graphs.columns import Codes, encode
 from fairwitness.graphs.facts import DatasetFacts, dataset_facts
 from fairwitness.graphs.reading import identifiers, read_array, read_csv
-from fairwitness.graphs.user_graph import Array, AttributeTable, Relation, Relations, UserGraph, locate, refuse_gaps, simple_edges
+from fairwitness.graphs.user_graph import (
+    Array,
+    AttributeTable,
+    Relation,
+    Relations,
+    UserGraph,
+    distinct_pairs,
+    locate,
+    refuse_gaps,
+    simple_edges,
+)
 from fairwitness.graphs.vectors import value_vectors
 
 FOLDERS = ("", "catgcn", "rhgn")
@@ -43,7 +53,9 @@ class Layout:
         """The given path, or the found one, or an InputError that says what was looked for."""
         found = given or self.find(*names)
         if found is None:
-            raise InputError(f"No {' or '.join(names)} in {self.folder or 'any folder'}. Give --data-dir a folder that has it, or {flag} its path.")
+            raise InputError(
+                f"No {' or '.join(names)} in {self.folder or 'any folder'}. Give --data-dir its folder, or {flag} its path."
+            )
         return found
 
 
@@ -101,6 +113,13 @@ def _target(path: Path, ids: Array) -> dict[str, Codes]:
 
 
 def _pairs(path: Path) -> tuple[Array, Array]:
+    if path.suffix == ".npy":
+        pairs = read_array(path)
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+            raise InputError(
+                f"{path} has the shape {pairs.shape} and type {pairs.dtype}; two whole-number ids a row were expected."
+            )
+        return pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
     table = read_csv(path)
     if table.num_columns < 2:
         raise InputError(f"{path} has one column; an edge file has two ids a row.")
@@ -162,7 +181,7 @@ def _user_relations(layout: Layout, facts: DatasetFacts, ids: Array, first: Arra
     attributes = tuple(_attribute(layout, table, a.name, a.column, a.table, order, path) for a in facts.attributes)
     left, right = locate(first, ids), locate(second, ids)
     known = (left >= 0) & (right >= 0) & (left != right)
-    forward = np.unique(np.stack([left[known], right[known]]), axis=1)
+    forward = distinct_pairs(np.stack([left[known], right[known]]), len(ids))
     return Relations(
         counts={"user1": len(ids), "user2": len(ids)},
         edges={("user1", "connect", "user2"): forward, ("user2", "receive", "user1"): forward[::-1]},
@@ -177,7 +196,9 @@ def _attribute(layout: Layout, table: pa.Table, name: str, column: str, file: st
     if column not in table.column_names:
         raise InputError(f"Column '{column}' is not in {path}. It has: {listing(table.column_names)}.")
     if table[column].null_count:
-        raise InputError(f"{path}: column '{column}' has {table[column].null_count} empty cells. Fill them or leave those users out.")
+        raise InputError(
+            f"{path}: column '{column}' has {table[column].null_count} empty cells. Fill them or leave those users out."
+        )
     values = np.asarray(table[column].to_numpy())[order]
     refuse_gaps(values, f"column '{column}'", path)
     codes, distinct = by_appearance(values)
@@ -211,7 +232,7 @@ def _item_relations(layout: Layout, facts: DatasetFacts, ids: Array) -> Relation
     if path is None:
         if pickled := layout.find(f"{layout.graph}.pkl"):
             raise InputError(
-                f"{pickled} is a pickled DGL graph, and Fair Witness unpickles nothing. Convert it once to {layout.graph}.npz with the "
+                f"{pickled} is a pickled DGL graph, and nothing is unpickled here. Convert it once to {layout.graph}.npz with the "
                 "arrays click_src, click_dst (and purchase_…), item_cid1, item_cid2, item_cid3."
             )
         return None
@@ -228,7 +249,9 @@ def _item_relations(layout: Layout, facts: DatasetFacts, ids: Array) -> Relation
     if not edges:
         raise InputError(f"{path} has no click_src and click_dst.")
     attributes = tuple(
-        AttributeTable(a.name, arrays[f"item_{a.name}"], _vectors(layout.find(a.table), np.arange(arrays[f"item_{a.name}"].max() + 1)))
+        AttributeTable(
+            a.name, arrays[f"item_{a.name}"], _vectors(layout.find(a.table), np.arange(arrays[f"item_{a.name}"].max() + 1))
+        )
         for a in names
     )
     return Relations({"user": len(ids), "item": n_items}, edges, "user", "item", attributes)
@@ -238,6 +261,4 @@ def _item_pairs(arrays: dict[str, Any], name: str, n_users: int, n_items: int, p
     pairs = np.stack([arrays[f"{name}_src"], arrays[f"{name}_dst"]]).astype(np.int64)
     if pairs.size and (pairs.min() < 0 or pairs[0].max() >= n_users or pairs[1].max() >= n_items):
         raise InputError(f"{path}: {name} edges name users beyond {n_users - 1} or items beyond {n_items - 1}.")
-    return np.unique(pairs, axis=1)
-
-
+    return distinct_pairs(pairs, n_items)

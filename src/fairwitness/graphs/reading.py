@@ -38,7 +38,7 @@ def read_array(path: Path) -> np.ndarray[Any, Any]:
 
             return np.asarray(torch.load(path, weights_only=True, map_location="cpu").numpy())
         return np.asarray(np.load(path, allow_pickle=False))
-    except Exception as error:  # noqa: BLE001 - numpy, zipfile and torch each raise their own kinds on damaged files
+    except Exception as error:
         raise InputError(f"{path} is not an array that can be loaded safely ({str(error).splitlines()[0][:160]}).") from error
 
 

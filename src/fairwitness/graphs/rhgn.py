@@ -16,7 +16,6 @@ from fairwitness.errors import InputError
 from fairwitness.graphs.sampling import Block
 from fairwitness.graphs.user_graph import Relation, Relations
 
-
 # The published code divides by √200, the width of the published vectors, at every width.
 ATTRIBUTE_SCALE = math.sqrt(200)
 
@@ -131,7 +130,9 @@ class RHGN(nn.Module):
         self.attribute_names = [attribute.name for attribute in relations.attributes]
         for attribute in relations.attributes:
             if attribute.vectors.shape[1] != width:
-                raise InputError(f"--n-inp is {width}, but the vectors of '{attribute.name}' have {attribute.vectors.shape[1]} numbers.")
+                raise InputError(
+                    f"--n-inp is {width}, but the vectors of '{attribute.name}' have {attribute.vectors.shape[1]} numbers."
+                )
             self.register_buffer(f"codes_{attribute.name}", torch.from_numpy(attribute.codes).long(), persistent=False)
             self.register_buffer(f"{attribute.name}_feature", torch.from_numpy(attribute.vectors).float(), persistent=False)
         self.query, self.key, self.value = nn.Linear(width, width), nn.Linear(width, width), nn.Linear(width, width)
@@ -175,13 +176,14 @@ class RHGN(nn.Module):
         scores = torch.stack([(key * query).sum(dim=1) for key in keys], dim=1) / ATTRIBUTE_SCALE
         weights = torch.softmax(scores, dim=1) / len(tables)
         mixed = sum(
-            weights[:, j : j + 1] * _looked_up(self.value, table, code) for j, (table, code) in enumerate(zip(tables, codes, strict=True))
+            weights[:, j : j + 1] * _looked_up(self.value, table, code)
+            for j, (table, code) in enumerate(zip(tables, codes, strict=True))
         )
         alpha = torch.sigmoid(self.skip)
         return alpha * mixed + (1 - alpha) * inputs
 
     def load_published(self, weights: Mapping[str, Tensor]) -> None:
-        """Load a published state: parameters by name; `*_feature.weight` tables in the order of the attributes; unused parts ignored."""
+        """Load a published state: parameters by name, `*_feature.weight` tables in the attributes' order; the rest is unused."""
         tables = [value for name, value in weights.items() if name.endswith("_feature.weight")]
         for name, table in zip(self.attribute_names, tables, strict=bool(tables)):
             self.get_buffer(f"{name}_feature").copy_(table)
@@ -194,7 +196,8 @@ class RHGN(nn.Module):
 
 def _looked_up(linear: nn.Linear, table: Tensor, codes: Tensor) -> Tensor:
     """linear(table[codes]), with the map on whichever side has fewer rows."""
-    return linear(table).index_select(0, codes) if len(table) < len(codes) else linear(table[codes])
+    found: Tensor = linear(table).index_select(0, codes) if len(table) < len(codes) else linear(table[codes])
+    return found
 
 
 def fixed_inputs(count: int, width: int, seed: int, name: str) -> Tensor:

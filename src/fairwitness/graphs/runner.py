@@ -87,9 +87,7 @@ def run_experiment(
     device = pick_device(experiment.gpu)
     with reproducible(experiment.seed, device):
         learner = build_learner(graph, len(label.values), experiment, device)
-        state = fit(
-            learner, target, split, experiment.training, checkpoint=checkpoint, identity=identity, on_epoch=on_epoch
-        )
+        state = fit(learner, target, split, experiment.training, checkpoint=checkpoint, identity=identity, on_epoch=on_epoch)
         found = probabilities(learner)
     return Trained(
         probabilities=found,
@@ -107,10 +105,14 @@ def learning_target(label: Codes, groups: Codes | None, split: Split, experiment
     """Labels and loss weights. Weights come from the training part alone."""
     n_classes = len(label.values)
     if n_classes < 2:
-        raise InputError(f"The label has {'one class' if n_classes else 'no values'} ({list(label.values)}); two are needed to learn.")
+        raise InputError(
+            f"The label has {'one class' if n_classes else 'no values'} ({list(label.values)}); two are needed to learn."
+        )
     train = label.codes[split.train]
     if len(np.unique(train)) < 2:
-        raise InputError(f"All {len(train)} users of the training part have the same label. Try another --seed or a larger --train-ratio.")
+        raise InputError(
+            f"All {len(train)} users of the training part have the same label. Try another --seed or a larger --train-ratio."
+        )
     by_class = class_weights(train, n_classes) if experiment.weight_balanced else np.ones(n_classes)
     if experiment.weight_balanced:
         # A class that training never sees has no weight; validation rows of it count like any other.
@@ -126,7 +128,9 @@ def learning_target(label: Codes, groups: Codes | None, split: Split, experiment
 def build_learner(graph: UserGraph, n_classes: int, experiment: Experiment, device: torch.device) -> Learner:
     """The learner of the model that is asked for."""
     if experiment.model not in MODELS:
-        raise InputError(f"Unknown model '{experiment.model}'. There are: {', '.join(MODELS)}.{suggestion(experiment.model, MODELS)}")
+        raise InputError(
+            f"Unknown model '{experiment.model}'. There are: {', '.join(MODELS)}.{suggestion(experiment.model, MODELS)}"
+        )
     if experiment.model == "rhgn":
         return _rhgn(graph, n_classes, experiment, device)
     fields = features_of(graph, experiment.features if experiment.model != "catgcn" else "fields")
@@ -136,9 +140,13 @@ def build_learner(graph: UserGraph, n_classes: int, experiment: Experiment, devi
     if experiment.model == "mlp":
         return FieldsOnly(Perceptron(count, n_classes, hidden=experiment.hidden, dropout=experiment.catgcn.dropout), fields, device)
     module = CatGCN(experiment.catgcn, count, n_classes)
-    membership = cluster(
-        graph.edges, graph.n_users, method=experiment.clustering_method, number=experiment.cluster_number, seed=experiment.seed
-    ) if experiment.clustering_method != "none" else None
+    membership = (
+        cluster(
+            graph.edges, graph.n_users, method=experiment.clustering_method, number=experiment.cluster_number, seed=experiment.seed
+        )
+        if experiment.clustering_method != "none"
+        else None
+    )
     if membership is None:
         return WholeGraph(module, fields, graph.edges, device)
     return Clusters(module, fields, graph.edges, membership, device)
@@ -176,7 +184,9 @@ def pick_device(gpu: int) -> torch.device:
     if gpu < 0 or not torch.cuda.is_available():
         return torch.device("cpu")
     if gpu >= torch.cuda.device_count():
-        raise InputError(f"--gpu is {gpu}, but there are {torch.cuda.device_count()} GPUs (0 … {torch.cuda.device_count() - 1}); −1 is the CPU.")
+        raise InputError(
+            f"--gpu is {gpu}, but there are {torch.cuda.device_count()} GPUs (0 … {torch.cuda.device_count() - 1}); −1 is the CPU."
+        )
     return torch.device("cuda", gpu)
 
 
@@ -213,7 +223,7 @@ def load_model(path: Path, graph: UserGraph) -> tuple[Array, list[Any]]:
     try:
         held = torch.load(path, weights_only=True, map_location="cpu")
         settings = json.loads(held["settings"])
-    except Exception as error:  # noqa: BLE001 - whatever is wrong with the file, it is no model of ours
+    except Exception as error:
         raise ModelError(f"{path} is not a user model that fairwitness saved.") from error
     shapes = {"catgcn": CatGCNSettings, "rhgn": RHGNSettings, "training": TrainSettings}
     experiment = Experiment(**{k: shapes[k](**v) if k in shapes else v for k, v in settings.items()})
@@ -221,5 +231,3 @@ def load_model(path: Path, graph: UserGraph) -> tuple[Array, list[Any]]:
     learner = build_learner(graph, len(classes), experiment, pick_device(experiment.gpu))
     learner.module.load_state_dict(held["weights"])
     return probabilities(learner), classes
-
-

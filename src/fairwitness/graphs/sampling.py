@@ -93,7 +93,10 @@ def batch_blocks(
             for relation, table in csr.items()
             if len(frontier[relation[2]])
         }
-        nodes = {kind: _targets_first(frontier[kind], [s for r, (s, _) in found.items() if r[0] == kind], counts[kind]) for kind in counts}
+        nodes = {
+            kind: _targets_first(frontier[kind], [s for r, (s, _) in found.items() if r[0] == kind], counts[kind])
+            for kind in counts
+        }
         edges = {
             relation: (torch.from_numpy(_local(source, nodes[relation[0]], counts[relation[0]])), torch.from_numpy(target))
             for relation, (source, target) in found.items()

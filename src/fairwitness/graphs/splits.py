@@ -39,7 +39,9 @@ def draw(rows: Array, seed: int, *, train_ratio: float, method: str) -> Split:
     (322, 40, 41)
     """
     if not 0 < train_ratio < 1:
-        raise InputError(f"--train-ratio is {train_ratio}; it lies between 0 and 1, and what it leaves is halved for validation and test.")
+        raise InputError(
+            f"--train-ratio is {train_ratio}; it lies between 0 and 1, and what it leaves is halved for validation and test."
+        )
     n = len(rows)
     if method == "catgcn":
         train, rest = _cut(rows, seed, 1 - train_ratio)
@@ -51,7 +53,9 @@ def draw(rows: Array, seed: int, *, train_ratio: float, method: str) -> Split:
     split = Split(np.sort(train), np.sort(validation), np.sort(test))
     for name, part in (("train", train), ("validation", validation), ("test", test)):
         if len(part) == 0:
-            raise InputError(f"The {name} part is empty: {n} labelled users at --train-ratio {train_ratio}. Use more users or another ratio.")
+            raise InputError(
+                f"The {name} part is empty: {n} labelled users at --train-ratio {train_ratio}. Use more users or another ratio."
+            )
     return split
 
 

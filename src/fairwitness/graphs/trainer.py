@@ -154,7 +154,9 @@ def _validate(learner: Learner, target: Target, rows: Array) -> dict[str, float]
 def weighted_loss(scores: Tensor, rows: Array, target: Target) -> Tensor:
     """Σ w_i·ℓ_i / Σ w_i with w_i the weight of the row's class times the row's own; the plain mean where all are 1."""
     labels = torch.from_numpy(target.labels[rows]).to(scores.device)
-    weights = torch.from_numpy((target.class_weights[target.labels[rows]] * target.row_weights[rows]).astype(np.float32)).to(scores.device)
+    weights = torch.from_numpy((target.class_weights[target.labels[rows]] * target.row_weights[rows]).astype(np.float32)).to(
+        scores.device
+    )
     losses = F.cross_entropy(scores, labels, reduction="none")
     return (losses * weights).sum() / weights.sum()
 
@@ -184,7 +186,9 @@ def _schedule(optimiser: torch.optim.Optimizer, learner: Learner, n_train: int, 
     if not settings.one_cycle:
         return None
     steps = learner.steps(n_train)
-    return torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=settings.learning_rate, epochs=settings.epochs, steps_per_epoch=steps)
+    return torch.optim.lr_scheduler.OneCycleLR(
+        optimiser, max_lr=settings.learning_rate, epochs=settings.epochs, steps_per_epoch=steps
+    )
 
 
 def save_checkpoint(path: Path, identity: str, state: State, learner: Learner, optimiser: Any, schedule: Any) -> None:
@@ -194,7 +198,9 @@ def save_checkpoint(path: Path, identity: str, state: State, learner: Learner, o
         "state": asdict(state),
         "module": learner.module.state_dict(),
         "optimiser": optimiser.state_dict(),
-        "schedule": None if schedule is None else {k: v for k, v in schedule.state_dict().items() if isinstance(v, int | float | list)},
+        "schedule": None
+        if schedule is None
+        else {k: v for k, v in schedule.state_dict().items() if isinstance(v, int | float | list)},
         "random": torch.get_rng_state(),
         "random_cuda": torch.cuda.get_rng_state() if _device(learner).type == "cuda" else None,
         "sampler": _sampler_state(learner),

@@ -126,13 +126,27 @@ def _refuse(
         )
     if notes["self_edges"] and not self_edges:
         row = int(np.flatnonzero(loops)[0])
-        raise InputError(f"{where} has {notes['self_edges']} self edges, the first in data row {row + 1}: user {first[row]}. {advice}")
+        raise InputError(
+            f"{where} has {notes['self_edges']} self edges, the first in data row {row + 1}: user {first[row]}. {advice}"
+        )
     if notes["duplicate_edges"]:
         raise InputError(f"{where} repeats {notes['duplicate_edges']} edges (the same two users in the same order). {advice}")
+
+
+def distinct_pairs(pairs: Array, width: int) -> Array:
+    """Each column of [2, E] once, in order; `width` exceeds every number of the second row.
+
+    >>> distinct_pairs(np.array([[1, 0, 1], [2, 5, 2]]), 6).tolist()
+    [[0, 1], [5, 2]]
+    """
+    keys = np.unique(pairs[0] * width + pairs[1])
+    return np.stack([keys // width, keys % width])
 
 
 def refuse_gaps(values: Array, what: str, where: Path | str) -> None:
     """An InputError where a table of features holds NaN or infinity."""
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         row = int(np.argwhere(~np.isfinite(values))[0][0])
-        raise InputError(f"{where}: {what} has {int((~np.isfinite(values)).sum())} values that are NaN or infinite, the first in row {row}.")
+        raise InputError(
+            f"{where}: {what} has {int((~np.isfinite(values)).sum())} values that are NaN or infinite, the first in row {row}."
+        )

@@ -92,7 +92,9 @@ def draw_curve(curve: pl.DataFrame, path: Path, title: str) -> Path:
             capsize=2,
             linewidth=1,
         )
-        axis.annotate(f"{row['strength']:g}", (row["gap_mean"], row["accuracy_mean"]), xytext=(5, 5), textcoords="offset points", fontsize=8)
+        axis.annotate(
+            f"{row['strength']:g}", (row["gap_mean"], row["accuracy_mean"]), xytext=(5, 5), textcoords="offset points", fontsize=8
+        )
     axis.set_xlabel(f"{rows[0]['gap']} (mean over seeds; bars: one standard deviation)", fontsize=9, color=INK)
     axis.set_ylabel("accuracy", fontsize=9, color=INK)
     axis.set_title(title, loc="left", fontsize=11, color=INK)
