@@ -94,25 +94,32 @@ class RHGNLayer(nn.Module):
         source_kind, name, target_kind = relation
         index = self.relations[name]
         source, target = block.edges[relation]
-        query = self.q_linears[self.types[target_kind]](h[target_kind][:n]).view(n, self.heads, self.depth)
+        query = self.q_linears[self.types[target_kind]](h[target_kind][:n]) * self._scale(index)
         key = self._related(self.k_linears[self.types[source_kind]], h[source_kind], self.relation_att[index])
         value = self._related(self.v_linears[self.types[source_kind]], h[source_kind], self.relation_msg[index])
-        scores = (query[target] * key[source]).sum(dim=-1) * (self.relation_pri[index] / math.sqrt(self.depth))
-        return attend(scores, value[source], target, n).flatten(1)
+        # Rows are gathered flat: index_select of matrices is several times faster than indexing, both ways.
+        scores = (query.index_select(0, target) * key.index_select(0, source)).view(-1, self.heads, self.depth).sum(dim=-1)
+        return attend(scores, value.index_select(0, source), target, n)
+
+    def _scale(self, index: int) -> Tensor:
+        """pri_e/√d_k of each head, over the head's columns: scaling the few queries scales all scores."""
+        return (self.relation_pri[index] / math.sqrt(self.depth)).repeat_interleave(self.depth)
 
     def _related(self, linear: nn.Module, h: Tensor, matrix: Tensor) -> Tensor:
         """The linear map followed by the relation's map of each head."""
-        return torch.einsum("nhd,hde->nhe", linear(h).view(-1, self.heads, self.depth), matrix)
+        return torch.einsum("nhd,hde->nhe", linear(h).view(-1, self.heads, self.depth), matrix).flatten(1)
 
 
 def attend(scores: Tensor, values: Tensor, target: Tensor, n: int) -> Tensor:
-    """Σ over each target's edges of softmax(scores)·values, per head: [n, heads, depth]. Zero where there is no edge."""
+    """Σ over each target's edges of softmax(scores)·values, per head: [n, heads · depth]. Zero where there is no edge."""
+    heads = scores.shape[1]
     spread = target[:, None].expand_as(scores)
-    highest = scores.new_zeros(n, scores.shape[1]).scatter_reduce(0, spread, scores.detach(), "amax", include_self=False)
-    weights = torch.exp(scores - highest[target])
-    total = scores.new_zeros(n, scores.shape[1]).index_add(0, target, weights)
-    summed = values.new_zeros(n, *values.shape[1:]).index_add(0, target, weights.unsqueeze(-1) * values)
-    return summed / torch.where(total > 0, total, torch.ones_like(total)).unsqueeze(-1)
+    highest = scores.new_zeros(n, heads).scatter_reduce(0, spread, scores.detach(), "amax", include_self=False)
+    weights = torch.exp(scores - highest.index_select(0, target))
+    total = scores.new_zeros(n, heads).index_add(0, target, weights)
+    weighted = (weights.unsqueeze(-1) * values.view(len(values), heads, -1)).flatten(1)
+    summed = values.new_zeros(n, values.shape[1]).index_add(0, target, weighted).view(n, heads, -1)
+    return (summed / torch.where(total > 0, total, torch.ones_like(total)).unsqueeze(-1)).flatten(1)
 
 
 class RHGN(nn.Module):
