@@ -24,6 +24,11 @@ VERBS: dict[str, tuple[str, str]] = {
     "counterfactual replay": ("fairwitness.cli.counterfactual:replay", "Score texts from a cassette, without network."),
     "counterfactual calibrate": ("fairwitness.cli.counterfactual:calibrate", "Fit a local scorer to a recorded one."),
     "counterfactual compare": ("fairwitness.cli.counterfactual:compare", "Several scorers side by side on the same texts."),
+    "usermodel train": ("fairwitness.cli.usermodel:train", "Train a graph user model and measure it by class and group."),
+    "usermodel compare-views": ("fairwitness.cli.usermodel:compare_views_command", "What binarising hides, over a finished run."),
+    "usermodel curve": ("fairwitness.cli.usermodel:curve", "Accuracy against a gap under group-reweighted training."),
+    "usermodel build": ("fairwitness.cli.usermodel:build", "Build a graph's files from the raw public files."),
+    "usermodel generate": ("fairwitness.cli.usermodel:generate", "Make up a graph like Alibaba's or JD's."),
     "report": ("fairwitness.cli.report:report", "Write one self-contained page for one or more runs."),
     "compare": ("fairwitness.cli.compare:compare", "Which gaps changed between two runs, beyond noise."),
     "gate": ("fairwitness.cli.gate:gate", "Hold a run to limits: exit 0 passed, 1 failed, 3 not enough evidence."),
@@ -36,4 +41,5 @@ GROUPS: dict[str, str] = {
     "models": "Built-in and cached models.",
     "data": "Datasets: get them, and know them first.",
     "stereoset": "StereoSet: evaluate a model, score predictions, analyse.",
+    "usermodel": "Graph user models: train, compare views, trade accuracy against gaps, build and generate graphs.",
 }
