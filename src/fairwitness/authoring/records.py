@@ -1,6 +1,6 @@
 """Rows of a dataset in the making, on and off the disk: a JSON list or JSON lines, checked as they come in.
 
-Files here are at most some ten thousand hand-labelled rows, nested as the published files are, so a row is a dict. Whatever is wrong
+Files here are at most some ten thousand hand-labelled rows, nested as the published files are, so a row is a dict. What is wrong
 with a file is said with the number of the line or row, before any model is asked.
 """
 
@@ -76,7 +76,7 @@ def read_text(path: Path) -> str:
 
 
 def read_groups(path: Path | str) -> list[GroupSet]:
-    """The social groups of a `{category: ["word, word, …", …]}` file. Stray commas and spaces are taken away; an empty group is refused."""
+    """The social groups of a `{category: ["word, word, …", …]}` file. Stray commas and spaces go; an empty group is refused."""
     path = Path(path)
     table = _parse(read_text(path), path)
     if not isinstance(table, dict) or not table:
@@ -84,7 +84,9 @@ def read_groups(path: Path | str) -> list[GroupSet]:
     groups = []
     for category, sets in table.items():
         if not isinstance(sets, list) or not sets:
-            raise InputError(f"{path}: the category '{category}' needs a list of groups, not {json.dumps(sets, ensure_ascii=False)[:60]}.")
+            raise InputError(
+                f"{path}: the category '{category}' needs a list of groups, not {json.dumps(sets, ensure_ascii=False)[:60]}."
+            )
         groups += [GroupSet(_clean(category), _synonyms(entry, category, path)) for entry in sets]
     return groups
 

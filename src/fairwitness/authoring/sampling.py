@@ -28,7 +28,9 @@ class Sampling:
         warmer = self.temperature + (self.max_temperature - self.temperature) * share
         wider = self.top_p + (self.max_top_p - self.top_p) * share
         # Rounded, so that a request's content (and with it its place in the cache) does not hang on the last bit.
-        return round(min(warmer, max(self.temperature, self.max_temperature)), 6), round(min(wider, max(self.top_p, self.max_top_p)), 6)
+        return round(min(warmer, max(self.temperature, self.max_temperature)), 6), round(
+            min(wider, max(self.top_p, self.max_top_p)), 6
+        )
 
 
 def duplicate_of(text: str, accepted: Iterable[str], threshold: float = 0.9) -> tuple[str, str] | None:

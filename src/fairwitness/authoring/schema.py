@@ -95,7 +95,9 @@ class Kind:
         spelt |= {other.lower(): name for other, name in self.spellings.items() if name in names}
         if text.lower() in spelt:
             return spelt[text.lower()]
-        raise InputError(f"Unknown {what} '{text}' for a {self.name}.{suggestion(text.lower(), spelt)} Expected one of: {listing(names)}.")
+        raise InputError(
+            f"Unknown {what} '{text}' for a {self.name}.{suggestion(text.lower(), spelt)} Expected one of: {listing(names)}."
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +133,9 @@ class Schema:
         for kind, place in ((self.first, "first"), (self.second, "second")):
             if name in (kind.name, f"{kind.name}s", place):
                 return kind
-        raise InputError(f"'{name}' is no kind of text in the schema '{self.name}'. Expected {self.first.name} or {self.second.name}.")
+        raise InputError(
+            f"'{name}' is no kind of text in the schema '{self.name}'. Expected {self.first.name} or {self.second.name}."
+        )
 
     def task(self, name: str) -> Task:
         """The filter task whose name `name` holds (a longer name such as `kosbi_unsafe_sent_classify_v2` is understood)."""
@@ -147,11 +151,15 @@ def load_schema(name: str = "kosbi") -> Schema:
     known = sorted(path.stem for path in BUILT_IN.glob("*.toml"))
     path = BUILT_IN / f"{name}.toml" if name in known else Path(name)
     if name not in known and path.suffix != ".toml":
-        raise InputError(f"Unknown schema '{name}'.{suggestion(name, known)} Expected {listing(known)}, or the path of a TOML file.")
+        raise InputError(
+            f"Unknown schema '{name}'.{suggestion(name, known)} Expected {listing(known)}, or the path of a TOML file."
+        )
     try:
         return _schema(tomllib.loads(require_file(path).read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
-        raise InputError(f"{path} is not a schema: {type(error).__name__} {error}. See the built-in kosbi.toml for an example.") from error
+        raise InputError(
+            f"{path} is not a schema: {type(error).__name__} {error}. See the built-in kosbi.toml for an example."
+        ) from error
 
 
 def schema_of_task(name: str) -> Schema:
