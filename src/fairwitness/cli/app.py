@@ -16,9 +16,14 @@ from fairwitness.version import __version__
 
 # verb → (where it lives, what it does). A verb of two words belongs to a group, which stands alone in GROUPS.
 VERBS: dict[str, tuple[str, str]] = {
+    "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
+    "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
+    "report": ("fairwitness.cli.report:report", "Write one self-contained page for one or more runs."),
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
-GROUPS: dict[str, str] = {}
+GROUPS: dict[str, str] = {
+    "models": "Built-in and cached models.",
+}
 
 
 def _convert(type_: Any, tokens: Sequence[Token]) -> Any:
