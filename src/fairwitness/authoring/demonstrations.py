@@ -64,7 +64,7 @@ def for_first(schema: Schema, group: GroupSet, *, in_category: int, in_group: in
 
 def for_second(schema: Schema, given: Mapping[str, Any], *, in_label: int) -> list[Wish]:
     """What a second text (a sentence) wants to see: examples after a first text of the same label and sub-label (null is null)."""
-    wanted = [_plain(look_up(given, name)) for name in schema.second.match]
+    wanted = [_plain(given.get(name)) for name in schema.second.match]
     return [(in_label, lambda row: [_plain(look_up(row, name)) for name in schema.second.match] == wanted)]
 
 

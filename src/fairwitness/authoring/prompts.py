@@ -36,17 +36,16 @@ def second_prompt(
 
 
 def _first_block(words: Mapping[str, Any], schema: Schema, row: Mapping[str, Any], text: str) -> str:
-    return f"{_heading(words, schema, row)}\n{words['text_label']}: {text}"
+    return f"{_heading(words, schema, row, schema.first.category)}\n{words['text_label']}: {text}"
 
 
 def _second_block(words: Mapping[str, Any], schema: Schema, row: Mapping[str, Any], text: str) -> str:
-    return f"{_heading(words, schema, row)}\n{words['given_label']}: {row[schema.first.text]}\n{words['text_label']}: {text}"
+    heading = _heading(words, schema, row, schema.second.category)
+    return f"{heading}\n{words['given_label']}: {row[schema.first.text]}\n{words['text_label']}: {text}"
 
 
-def _heading(words: Mapping[str, Any], schema: Schema, row: Mapping[str, Any]) -> str:
-    category, group = look_up(row, schema.category), look_up(row, schema.group)
-    if isinstance(category, list):
-        category = ", ".join(category)
+def _heading(words: Mapping[str, Any], schema: Schema, row: Mapping[str, Any], name: str) -> str:
+    category, group = look_up(row, name), look_up(row, schema.group)
     # Not str.format: a category may hold braces of its own.
     return str(words["heading"]).replace("{category}", str(category or "")).replace("{group}", str(group or ""))
 

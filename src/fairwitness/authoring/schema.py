@@ -40,12 +40,15 @@ class Kind:
     undefined: str
     label_question: str
     match: tuple[str, ...]
+    category: str
     sub_labels: Mapping[str, tuple[str, ...]]
     sub_label_questions: Mapping[str, str]
     classes: tuple[str, ...] = ()
     no_majority: str | None = None
     raw_label_field: str | None = None
     abstentions: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    carry: Mapping[str, str] = field(default_factory=dict)
     include: Include | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
     spellings: Mapping[str, str] = field(default_factory=dict)

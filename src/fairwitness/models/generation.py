@@ -1,7 +1,7 @@
 """Text generation behind one client, whatever serves it: OpenAI-compatible completions and chat, HyperCLOVA, CLOVA Studio, or a
 Hugging Face model in this process.
 
-A `Dialect` knows one service's shape: how a prompt becomes a request body, how an answer becomes text and tokens. Sending, retrying,
+A `Dialect` knows one service's shape: how a prompt becomes a request, how an answer becomes text and tokens. Sending, retrying,
 keeping and counting are service.py's; the local model is in local_generation.py.
 """
 
@@ -108,6 +108,10 @@ class RemoteGenerator:
         """The completion in an answer: without the prompt where a service echoes it, up to the first stop, stripped."""
         return completion(self.dialect.text(answer.payload), prompt)
 
+    def known(self, requests: Iterable[Request]) -> int:
+        """How many of the requests are answered on disk already."""
+        return self._client.count_known(requests)[1]
+
     def converse(self, talks: Iterable[Talk[Result]]) -> Iterator[tuple[int, Result]]:
         """Drive talks that yield requests; see `Client.converse`."""
         return self._client.converse(talks)
@@ -136,7 +140,9 @@ def dialect_of(endpoint: Endpoint) -> Dialect:
         shown = [known for known, dialect in DIALECTS.items() if dialect.path and path.endswith(dialect.path)]
         name = shown[0] if shown else "completions" if path.endswith("/v1") else "hyperclova"
     if name not in DIALECTS:
-        raise InputError(f"Unknown kind of service '{name}'.{suggestion(name, DIALECTS)} Expected auto or one of: {', '.join(DIALECTS)}.")
+        raise InputError(
+            f"Unknown kind of service '{name}'.{suggestion(name, DIALECTS)} Expected auto or one of: {', '.join(DIALECTS)}."
+        )
     dialect = DIALECTS[name]
     if dialect.needs_model and not endpoint.model:
         raise InputError(f"The service at {endpoint.url} needs the name of a model. Give it with --model.")
