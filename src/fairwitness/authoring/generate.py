@@ -11,6 +11,7 @@ from fairwitness.authoring.services import (
     GenerationConfig,
     TextGenerator,
     budget_line,
+    check,
     check_budget,
     drafts_at_once,
     open_generator,
@@ -65,6 +66,9 @@ def run_chains(
     inputs: dict[str, Path],
 ) -> Generated:
     """Run every chain and write `out` and `<out>.rejected.jsonl`. Sealed once nothing failed; else the same command goes on."""
+    check(config)
+    # One prompt now: what is wrong with the settings must show before a folder is claimed for them.
+    chains[0].ask(0, 0)
     rejected_file = out.with_suffix(".rejected.jsonl")
     at_once = drafts_at_once(config, len(chains))
     data = {name: file_hash(path) for name, path in inputs.items()}

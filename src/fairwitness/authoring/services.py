@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from fairwitness.authoring.sampling import Sampling
 from fairwitness.errors import InputError, RunError
 from fairwitness.models.answer_cache import AnswerCache
-from fairwitness.models.generation import Endpoint, Price, Prompt, RemoteGenerator
+from fairwitness.models.generation import Endpoint, Price, Prompt, RemoteGenerator, dialect_of
 from fairwitness.models.ledger import Ledger
 from fairwitness.models.retries import Patience
 from fairwitness.models.service import Answer, Limits, Request, Result, Talk
@@ -103,7 +103,6 @@ class TextGenerator(Protocol):
 
 def open_generator(config: GenerationConfig) -> AbstractContextManager[TextGenerator]:
     """The generator that a config describes. Nothing is sent yet."""
-    check(config)
     cache = AnswerCache(config.cache)
     if config.api_url == LOCAL:
         from fairwitness.models.local_generation import LocalGenerator
@@ -111,8 +110,7 @@ def open_generator(config: GenerationConfig) -> AbstractContextManager[TextGener
         return LocalGenerator(config.model or "smollm2", cache=cache)
     patience = Patience(attempts=config.attempts, backoff_s=config.backoff_s)
     limits = Limits(workers=config.concurrency, timeout_s=config.timeout_s, patience=patience)
-    endpoint = Endpoint(url=config.api_url, dialect=config.api, model=config.model, key=config.api_key, price=config.price)
-    return RemoteGenerator(endpoint, limits=limits, cache=cache)
+    return RemoteGenerator(_endpoint(config), limits=limits, cache=cache)
 
 
 def check(config: GenerationConfig) -> None:
@@ -125,6 +123,12 @@ def check(config: GenerationConfig) -> None:
         raise InputError("--retry_tolerance and --temperature must not be negative, and --top_p must be above 0 and at most 1.")
     if config.max_cost is not None and not (config.price_read or config.price_written):
         raise InputError("--max_cost needs the prices of a million tokens: --price_read and --price_written.")
+    if config.api_url != LOCAL:
+        dialect_of(_endpoint(config))
+
+
+def _endpoint(config: GenerationConfig) -> Endpoint:
+    return Endpoint(url=config.api_url, dialect=config.api, model=config.model, key=config.api_key, price=config.price)
 
 
 def drafts_at_once(config: GenerationConfig, talks: int) -> int:
