@@ -11,6 +11,7 @@ from fairwitness.version import __version__
 # public name → where it lives
 _PUBLIC = {
     "FairWitnessError": "fairwitness.errors",
+    "group_fairness": "fairwitness.audits.fairness",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]  # noqa: PLE0604

@@ -1,0 +1,99 @@
+"""The files of a fairness audit: how they are named after R.csv, written, and read back when the same question is asked again."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from fairwitness import tables
+from fairwitness.audits.fairness_result import FairnessResult
+from fairwitness.errors import InputError
+from fairwitness.metrics.counts import Counts, ordered
+
+# table → the ending behind R's stem. The measurements and the counts keep their types, so they are Parquet.
+ENDINGS = {
+    "groups": ".csv",
+    "per_identity": ".per_identity.csv",
+    "summary": ".summary.csv",
+    "overall": ".overall.csv",
+    "multigroup": ".multigroup.csv",
+    "binarised": ".binarised.csv",
+    "bias_auc": ".bias_auc.csv",
+    "sweep": ".sweep.csv",
+    "calibration": ".calibration.csv",
+    "roc": ".roc.csv",
+    "measurements": ".measurements.parquet",
+    "counts": ".counts.parquet",
+}
+
+
+def write(result: FairnessResult, out: Path, *, charts: bool) -> list[Path]:
+    """Write every table beside `out`, and the charts; returns what was written."""
+    if out.suffix != ".csv":
+        raise InputError(f"--out {out} must end in .csv; the other files are named after it.")
+    made = {**result.tables, "counts": counts_table(result.counts)}
+    files = [tables.write(_as_the_seed_spells(frame), path_of(out, name)) for name, frame in made.items()]
+    if charts:
+        from fairwitness.report.fairness_charts import draw_fairness
+
+        files += draw_fairness(result.tables, out)
+    return files
+
+
+def stored(out: Path, entry: Mapping[str, Any]) -> FairnessResult:
+    """The result of a sealed run, from its files."""
+    files = [out.parent / name for name in entry["outputs"]]
+    found = {name: path_of(out, name) for name in ENDINGS if path_of(out, name) in files}
+    frames = {name: _as_booleans(tables.read(path)) for name, path in found.items()}
+    counts = counts_from_table(frames.pop("counts"))
+    return FairnessResult(frames, dict(entry["facts"]), files, counts)
+
+
+def path_of(out: Path, table: str) -> Path:
+    """Where a table of the audit lies."""
+    return out.with_name(f"{out.stem}{ENDINGS[table]}")
+
+
+def counts_table(counts: Mapping[str, Counts]) -> pl.DataFrame:
+    """All counts as rows: attribute, group, truth, predicted (null: failed or not known), n. Cells of 0 are left out."""
+    rows: list[tuple[str, str | None, str | None, str | None, int]] = []
+    for one in counts.values():
+        rows += [(one.attribute, None, None, None, one.missing)] * bool(one.missing)
+        rows += [(one.attribute, group, None, None, int(n)) for group, n in zip(one.groups, one.failed, strict=True)]
+        for g, t, p in zip(*np.nonzero(one.cells), strict=True):
+            rows.append((one.attribute, one.groups[g], one.classes[t], one.classes[p], int(one.cells[g, t, p])))
+    names = ("attribute", "group", "truth", "predicted")
+    return pl.DataFrame(rows, schema={**dict.fromkeys(names, pl.String), "n": pl.Int64}, orient="row")
+
+
+def counts_from_table(table: pl.DataFrame) -> dict[str, Counts]:
+    """The counts that `counts_table` wrote; tables of several parts may simply be concatenated."""
+    found = {}
+    classes = ordered({*table["truth"].drop_nulls(), *table["predicted"].drop_nulls()})
+    for (attribute,), part in table.group_by("attribute", maintain_order=True):
+        groups = ordered(part["group"].drop_nulls())
+        cells, failed, missing = np.zeros((len(groups), len(classes), len(classes)), np.int64), np.zeros(len(groups), np.int64), 0
+        for _, group, truth, predicted, n in part.iter_rows():
+            if group is None:
+                missing += n
+            elif truth is None:
+                failed[groups.index(group)] += n
+            else:
+                cells[groups.index(group), classes.index(truth), classes.index(predicted)] += n
+        found[str(attribute)] = Counts(str(attribute), groups, classes, cells, failed, missing)
+    return found
+
+
+def _as_the_seed_spells(frame: pl.DataFrame) -> pl.DataFrame:
+    """True and False, as pandas writes them and the seed's readers expect."""
+    if "skipped" not in frame.columns:
+        return frame
+    return frame.with_columns(pl.when("skipped").then(pl.lit("True")).otherwise(pl.lit("False")).alias("skipped"))
+
+
+def _as_booleans(frame: pl.DataFrame) -> pl.DataFrame:
+    if "skipped" not in frame.columns:
+        return frame
+    return frame.with_columns(pl.col("skipped").cast(pl.String).str.to_lowercase() == "true")

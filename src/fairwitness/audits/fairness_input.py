@@ -1,0 +1,460 @@
+"""From a table of predictions to counts: finding the columns, joining the labels, checking every value, counting part by part.
+
+What is wrong with the input is said here, in words, before any number is made. What the counts mean is fairness_tables.py's.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from fairwitness import tables
+from fairwitness.errors import InputError
+from fairwitness.metrics.counts import NONE, Counts, FlagCounter, bitmap, count_groups, from_bitmap, ordered
+from fairwitness.metrics.scores import BINS, EXACT_ROWS, BinnedScores, ExactScores, ScorePart, ScoreTable, bin_edges
+
+BACKGROUND = "background"
+OVERALL = "overall"
+MISSING = "(missing)"
+MOST_GROUPS = 10_000
+# AUCs, sweeps and calibration are made for each value of a group column up to this many values.
+MOST_GROUPS_WITH_SCORES = 50
+ROWS_PER_PART = 262_144
+_INDEX = "idx"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """Which column means what, and how its values are to be read."""
+
+    label: str
+    pred: str | None
+    score: str | None = None
+    error: str | None = None
+    flags: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    positive_label: int = 1
+    score_threshold: float | None = None
+    group_threshold: float = 0.5
+    missing: Literal["exclude", "nonmember"] = "exclude"
+    auc_background: Literal["rest", "identities", "background"] = "rest"
+    named_classes: bool = False
+
+    @property
+    def columns(self) -> list[str]:
+        """Every column that is read, once."""
+        parts = [part for name in self.groups for part in name.split("*")]
+        wanted = [self.label, self.pred, self.score, self.error, *self.flags, *parts]
+        return list(dict.fromkeys(name for name in wanted if name))
+
+    def flag_of(self, column: str) -> str:
+        """The option that names a column, so that an error can say what to type."""
+        named = {self.label: "--label_col", self.pred: "--pred_col", self.score: "--score_col"}
+        return named.get(column) or ("--id_cols" if column in self.flags else "--group_cols")
+
+
+@dataclass
+class Tally:
+    """What was counted so far. Two tallies of two parts add up to that of both."""
+
+    counts: dict[str, Counts] = field(default_factory=dict)
+    n_rows: int = 0
+    n_failed: int = 0
+    n_unlabelled: int = 0
+    n_without_score: int = 0
+    n_infinite_score: int = 0
+
+    def add(self, counts: Counts) -> None:
+        """Add one attribute's counts of one more part."""
+        name = counts.attribute
+        self.counts[name] = self.counts[name] + counts if name in self.counts else counts
+        groups = len(self.counts[name].groups)
+        if groups > MOST_GROUPS:
+            raise InputError(
+                f"--group_cols {name} has more than {MOST_GROUPS:,} distinct values ({groups:,} so far), too many to compare. "
+                f"Put them into bins first (such as ages into ranges), and name the column of bins."
+            )
+
+
+def open_predictions(preds: Path, labels: Path | None, reading: Reading) -> pl.LazyFrame:
+    """The columns that are needed, labels joined on `idx` where they are in a file of their own."""
+    own = tables.columns_of(preds)
+    other = tables.columns_of(labels) if labels else []
+    where = f"{preds} or {labels}" if labels else str(preds)
+    for name in reading.columns:
+        required = name in (reading.pred, reading.score, reading.error)
+        flag = reading.flag_of(name)
+        tables.require_columns(own if required else [*own, *other], [name], preds if required else where, flag=flag)
+    frame = tables.scan(preds)
+    if _INDEX in own:
+        refuse_duplicates(frame, preds)
+    if labels is None:
+        return frame.select(reading.columns)
+    borrowed = [name for name in reading.columns if name not in own]
+    return _join(frame, labels, borrowed, preds=preds, indexed=(_INDEX in own, _INDEX in other)).select(reading.columns)
+
+
+def refuse_duplicates(frame: pl.LazyFrame, where: Path) -> None:
+    """Raise when an `idx` occurs twice or is empty. Ascending ones, the usual case, are checked without holding them."""
+    last: Any = None
+    for part in frame.select(_INDEX).collect_batches(chunk_size=1_000_000, maintain_order=True):
+        column = part[_INDEX]
+        if column.null_count():
+            raise InputError(f"{where} has {column.null_count():,} rows with an empty '{_INDEX}'. Each row needs its own.")
+        rising = bool((column.diff().drop_nulls() > 0).all()) if column.dtype.is_numeric() else False
+        if not rising or (last is not None and column.len() and column[0] <= last):
+            break
+        last = column[-1] if column.len() else last
+    else:
+        return
+    twice = frame.group_by(_INDEX).len().filter(pl.col("len") > 1).sort(_INDEX).head(1).collect()
+    if twice.height:
+        raise InputError(f"'{_INDEX}' {twice[_INDEX][0]} occurs {twice['len'][0]} times in {where}; each row must occur once.")
+
+
+def _join(frame: pl.LazyFrame, labels: Path, borrowed: Sequence[str], *, preds: Path, indexed: tuple[bool, bool]) -> pl.LazyFrame:
+    other = tables.scan(labels)
+    if indexed[1] and not indexed[0]:
+        raise InputError(f"{labels} has a column '{_INDEX}' and {preds} has none to join it on. Add '{_INDEX}' to {preds}.")
+    if indexed[1]:
+        refuse_duplicates(other, labels)
+    else:
+        other = other.with_row_index(_INDEX)
+    if not indexed[0]:
+        _same_length(preds, labels)
+        frame = frame.with_row_index(_INDEX)
+    kinds = [source.collect_schema()[_INDEX] for source in (frame, other)]
+    if kinds[0].is_numeric() != kinds[1].is_numeric():
+        raise InputError(
+            f"'{_INDEX}' is {kinds[0]} in {preds} and {kinds[1]} in {labels}, so that no row can match. Make them alike."
+        )
+    frame, other = (source.with_columns(_whole(_INDEX, kind)) for source, kind in zip((frame, other), kinds, strict=True))
+    other = other.select(_INDEX, *borrowed)
+    lost = frame.select(_INDEX).join(other.select(_INDEX), on=_INDEX, how="anti").sort(_INDEX).collect()
+    if lost.height:
+        raise InputError(
+            f"{lost.height:,} of the predictions have no row in {labels}: '{_INDEX}' {lost[_INDEX][0]} is the first. "
+            f"Give the file that was scored, or remove those predictions."
+        )
+    return frame.join(other, on=_INDEX, how="left", maintain_order="left")
+
+
+def _whole(name: str, kind: pl.DataType) -> pl.Expr:
+    return pl.col(name).cast(pl.Int64) if kind.is_numeric() else pl.col(name)
+
+
+def _same_length(preds: Path, labels: Path) -> None:
+    ours, theirs = tables.count_rows(preds), tables.count_rows(labels)
+    if ours != theirs:
+        raise InputError(
+            f"{preds} has {ours:,} rows and {labels} has {theirs:,}. Without a column '{_INDEX}' they are matched row by row, "
+            f"so they must be equally long. Add '{_INDEX}' to {preds}: the number of the row in {labels}, from 0."
+        )
+
+
+def label_kind(frame: pl.LazyFrame, reading: Reading) -> bool:
+    """Whether labels are names of classes (True), or 0/1 and fractions between, cut at 0.5 (False). Anything else is refused."""
+    column = pl.col(reading.label)
+    kind = frame.collect_schema()[reading.label]
+    if kind == pl.Boolean or kind == pl.Null:
+        return False
+    if not kind.is_numeric():
+        if not reading.flags:
+            return True
+        raise InputError(
+            f"--label_col {reading.label} holds text ({kind}). With --id_cols, labels must be 0 or 1, or fractions between. "
+            f"Turn them into 0/1, or compare classes by name with --group_cols alone."
+        )
+    values = column.cast(pl.Float64).fill_nan(None)
+    fraction = (values % 1 != 0).any().alias("fraction")
+    low, high, fractions = frame.select(values.min().alias("low"), values.max().alias("high"), fraction).collect().row(0)
+    if low is None or (low >= 0 and high <= 1):
+        return False
+    if reading.flags or fractions:
+        wrong = low if low < 0 else high
+        advice = "" if fractions else " Several classes can be compared with --group_cols alone."
+        raise InputError(f"--label_col {reading.label} holds {wrong:g}; labels must be 0 or 1, or fractions between.{advice}")
+    return True
+
+
+def count(frame: pl.LazyFrame | pl.DataFrame, reading: Reading) -> tuple[Tally, ScoreTable | None]:
+    """Count everything in one pass, part by part."""
+    lazy = frame.lazy()
+    _check_flags(lazy, reading)
+    tally = Tally()
+    keeper = _score_keeper(lazy, reading)
+    for part in _parts(frame):
+        truth, predicted, classes = _outcomes(part, reading)
+        tally.n_rows += part.height
+        tally.n_unlabelled += int(np.count_nonzero(truth == NONE))
+        tally.n_failed += int(np.count_nonzero((predicted == NONE) & (truth != NONE)))
+        counter = FlagCounter(truth, predicted, classes=classes)
+        tally.add(counter.everyone(OVERALL))
+        members = _count_flags(part, reading, counter, tally)
+        codes = _count_columns(part, reading, truth, predicted, classes, tally, members)
+        if reading.score is not None:
+            keeper.append(_scored(part, reading, truth, predicted, members, codes, tally))
+    if not tally.n_rows:
+        raise InputError("The predictions have no rows, so there is nothing to measure.")
+    return tally, keeper.table() if reading.score is not None else None
+
+
+class _Keeper:
+    """Collects scores: all of them, or per bin when they are too many to hold."""
+
+    def __init__(self, edges: NDArray[Any] | None) -> None:
+        self._parts: list[ScorePart] = []
+        self._binned = BinnedScores(edges) if edges is not None else None
+
+    def append(self, part: ScorePart) -> None:
+        if self._binned is not None:
+            self._binned.add(part)
+        else:
+            self._parts.append(part)
+
+    def table(self) -> ScoreTable:
+        return self._binned if self._binned is not None else ExactScores(self._parts)
+
+
+def _score_keeper(lazy: pl.LazyFrame, reading: Reading) -> _Keeper:
+    if reading.score is None:
+        return _Keeper(None)
+    rows = int(lazy.select(pl.len()).collect().item())
+    if rows <= EXACT_ROWS:
+        return _Keeper(None)
+    every = -(-rows // (16 * BINS))
+    sample = lazy.select(_numeric(reading.score)).gather_every(every).collect()[reading.score].drop_nulls().to_numpy()
+    return _Keeper(bin_edges(sample[np.isfinite(sample)] * (1 if reading.positive_label else -1)))
+
+
+def _numeric(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.Float64, strict=False)
+
+
+def _parts(frame: pl.LazyFrame | pl.DataFrame) -> Iterator[pl.DataFrame]:
+    if isinstance(frame, pl.DataFrame):
+        yield from ([frame] if frame.height <= 8 * ROWS_PER_PART else frame.iter_slices(8 * ROWS_PER_PART))
+    else:
+        yield from frame.collect_batches(chunk_size=ROWS_PER_PART, maintain_order=True)
+
+
+def _check_flags(lazy: pl.LazyFrame, reading: Reading) -> None:
+    schema = lazy.collect_schema()
+    for name in reading.flags:
+        kind = schema[name]
+        if not (kind.is_numeric() or kind in (pl.Boolean, pl.Null)):
+            raise InputError(
+                f"--id_cols {name} holds text ({kind}); a number from 0 to 1 or true/false was expected. "
+                f"If it names groups, use --group_cols {name}."
+            )
+
+
+def _outcomes(part: pl.DataFrame, reading: Reading) -> tuple[NDArray[Any], NDArray[Any], tuple[str, ...]]:
+    """Codes of truth and prediction, NONE where there is none, and the names of the classes."""
+    if reading.named_classes:
+        truth, names = encode(part[reading.label])
+        predicted, called = encode(part[_known(reading.pred)])
+        classes = ordered([*names, *called])
+        truth, predicted = _recode(truth, names, classes), _recode(predicted, called, classes)
+    else:
+        truth, classes = _binary_truth(part[reading.label], reading), ("0", "1")
+        predicted = _binary_prediction(part, reading)
+    if reading.error is not None:
+        said = part[reading.error].cast(pl.String)
+        failed = (said.is_not_null() & (said != "")).fill_null(False).to_numpy()
+        predicted = np.where(failed, NONE, predicted)
+    return truth, predicted, classes
+
+
+def _known(name: str | None) -> str:
+    if name is None:
+        raise InputError("Name the column of predictions with --pred_col.")
+    return name
+
+
+def _binary_truth(column: pl.Series, reading: Reading) -> NDArray[Any]:
+    values = numbers(column, f"--label_col {column.name}")
+    positive = (values >= 0.5) == bool(reading.positive_label)
+    return np.where(np.isnan(values), np.int8(NONE), positive.astype(np.int8))
+
+
+def _binary_prediction(part: pl.DataFrame, reading: Reading) -> NDArray[Any]:
+    if reading.score_threshold is not None and reading.score is not None:
+        values = numbers(part[reading.score], f"--score_col {reading.score}")
+        values = np.where(np.isnan(values), np.nan, (values >= reading.score_threshold).astype(float))
+    else:
+        values = numbers(part[_known(reading.pred)], f"--pred_col {reading.pred}")
+        wrong = ~np.isnan(values) & (values != 0) & (values != 1)
+        if wrong.any():
+            raise InputError(
+                f"--pred_col {reading.pred} holds {values[wrong][0]:g}; predictions must be 0 or 1. If it is a score, give it as "
+                f"--score_col {reading.pred} with --score_threshold, the score from which a row counts as positive."
+            )
+    return np.where(np.isnan(values), np.int8(NONE), ((values == 1) == bool(reading.positive_label)).astype(np.int8))
+
+
+def numbers(column: pl.Series, what: str) -> NDArray[np.float64]:
+    """A column as floats, NaN where it is empty. Text that is not a number is refused."""
+    if column.dtype.is_float() and not column.null_count():
+        return column.cast(pl.Float64).to_numpy()
+    found = column.cast(pl.Float64, strict=False)
+    if found.null_count() > column.null_count():
+        wrong = column.filter(found.is_null() & column.is_not_null())[0]
+        raise InputError(f"{what} holds {wrong!r}, which is not a number.")
+    return found.fill_null(float("nan")).to_numpy()
+
+
+def encode(column: pl.Series) -> tuple[NDArray[Any], list[str]]:
+    """Codes and names of any column's values; NONE where it is empty. Whole numbers are named without a point: 2.0 is '2'."""
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+        if bool((column.drop_nulls() % 1 == 0).all()) and bool(column.drop_nulls().is_finite().all()):
+            column = column.cast(pl.Int64)
+    elif column.dtype == pl.Boolean:
+        column = column.cast(pl.Int8)
+    elif not column.dtype.is_integer():
+        column = column.cast(pl.String)
+    values = column.drop_nulls().unique().sort()
+    if values.len() > MOST_GROUPS:
+        raise InputError(
+            f"Column '{column.name}' has {values.len():,} distinct values, more than the {MOST_GROUPS:,} that can be compared. "
+            f"Put them into bins first (such as ages into ranges), and name the column of bins."
+        )
+    places = column.replace_strict(values, pl.Series(range(values.len()), dtype=pl.Int32), default=NONE, return_dtype=pl.Int32)
+    return places.fill_null(NONE).to_numpy(), [str(value) for value in values.to_list()]
+
+
+def _recode(codes: NDArray[Any], names: Sequence[str], classes: Sequence[str]) -> NDArray[Any]:
+    place = {name: index for index, name in enumerate(classes)}
+    lookup = np.array([*(place[name] for name in names), NONE], np.int32)
+    return np.asarray(lookup[codes])
+
+
+@dataclass
+class _Membership:
+    """One identity over one part: who belongs, and for whom it is not known."""
+
+    member: NDArray[Any]
+    unknown: NDArray[Any] | None
+
+
+def _count_flags(part: pl.DataFrame, reading: Reading, counter: FlagCounter, tally: Tally) -> dict[str, _Membership]:
+    found = {name: _membership(part[name], reading) for name in reading.flags}
+    if len(found) > 1:
+        found[BACKGROUND] = _nobody(list(found.values()))
+    for name, who in found.items():
+        tally.add(counter.count(name, who.member, who.unknown))
+    return found
+
+
+def _membership(column: pl.Series, reading: Reading) -> _Membership:
+    if column.dtype.is_float():
+        values = column.cast(pl.Float64).to_numpy()
+    else:
+        values = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    member = bitmap(values >= reading.group_threshold)
+    unknown = np.isnan(values) if reading.missing == "exclude" else None
+    return _Membership(member, bitmap(unknown) if unknown is not None and unknown.any() else None)
+
+
+def _nobody(everyone: list[_Membership]) -> _Membership:
+    """Background: rows that name no identity. Not known where none is named and one is not known."""
+    named = np.bitwise_or.reduce([who.member for who in everyone])
+    maps = [who.unknown for who in everyone if who.unknown is not None]
+    unknown = np.bitwise_or.reduce(maps) & ~named if maps else None
+    return _Membership(~named if unknown is None else ~(named | unknown), unknown)
+
+
+def _count_columns(
+    part: pl.DataFrame, reading: Reading, truth: Any, predicted: Any, classes: Sequence[str], tally: Tally,
+    members: dict[str, _Membership],
+) -> dict[str, tuple[NDArray[Any], list[str]]]:  # fmt: skip
+    encoded: dict[str, tuple[NDArray[Any], list[str]]] = {}
+    found: dict[str, tuple[NDArray[Any], list[str]]] = {}
+    for attribute in reading.groups:
+        for name in attribute.split("*"):
+            if name not in encoded:
+                encoded[name] = _group_codes(part, name, reading, members)
+        codes, groups = _cross([encoded[name] for name in attribute.split("*")], attribute)
+        tally.add(count_groups(truth, predicted, codes, attribute=attribute, groups=groups, classes=classes))
+        found[attribute] = codes, groups
+    return found
+
+
+def _group_codes(
+    part: pl.DataFrame, name: str, reading: Reading, members: dict[str, _Membership]
+) -> tuple[NDArray[Any], list[str]]:
+    """A column's groups; a column that is also an identity flag has two, cut at the threshold like the flag."""
+    if name in members:
+        codes = from_bitmap(members[name].member, part.height).astype(np.int32)
+        unknown = members[name].unknown
+        if unknown is not None:
+            codes[from_bitmap(unknown, part.height)] = NONE
+        return codes, ["0", "1"]
+    codes, names = encode(part[name])
+    if reading.missing == "nonmember" and (codes == NONE).any():
+        return np.where(codes == NONE, len(names), codes), [*names, MISSING]
+    return codes, names
+
+
+def _cross(parts: list[tuple[NDArray[Any], list[str]]], attribute: str) -> tuple[NDArray[Any], list[str]]:
+    """The combinations that occur, of several columns' groups."""
+    if len(parts) == 1:
+        return parts[0]
+    joint = np.zeros(len(parts[0][0]), np.int64)
+    unknown = np.zeros(len(joint), bool)
+    for codes, names in parts:
+        joint = joint * len(names) + codes
+        unknown |= codes == NONE
+    joint[unknown] = NONE
+    present = np.unique(joint[~unknown])
+    if len(present) > MOST_GROUPS:
+        raise InputError(
+            f"--group_cols {attribute} has {len(present):,} combinations, more than the {MOST_GROUPS:,} that can be compared. "
+            f"Put the values into bins first (such as ages into ranges)."
+        )
+    sizes = [len(names) for _, names in parts]
+    places = np.unravel_index(present, sizes) if len(present) else [np.array([], int)] * len(parts)
+    labels = ["*".join(parts[i][1][place[k]] for i, place in enumerate(places)) for k in range(len(present))]
+    return np.where(unknown, NONE, np.searchsorted(present, joint)), labels
+
+
+def _scored(
+    part: pl.DataFrame, reading: Reading, truth: Any, predicted: Any, members: dict[str, _Membership],
+    codes: dict[str, tuple[NDArray[Any], list[str]]], tally: Tally,
+) -> ScorePart:  # fmt: skip
+    assert reading.score is not None
+    score = numbers(part[reading.score], f"--score_col {reading.score}")
+    asked = (truth != NONE) & (predicted != NONE)
+    tally.n_without_score += int(np.count_nonzero(asked & np.isnan(score)))
+    tally.n_infinite_score += int(np.count_nonzero(asked & np.isinf(score)))
+    kept = asked & np.isfinite(score)
+    rows = part.height
+    inside = {name: from_bitmap(who.member, rows) for name, who in members.items()}
+    unknown = {name: None if who.unknown is None else from_bitmap(who.unknown, rows) for name, who in members.items()}
+    for attribute, (places, groups) in codes.items():
+        if len(groups) <= MOST_GROUPS_WITH_SCORES:
+            for index, group in enumerate(groups):
+                inside[f"{attribute}={group}"] = places == index
+                unknown[f"{attribute}={group}"] = places == NONE
+    unknown = _with_background(inside, unknown, reading)
+    sign = 1 if reading.positive_label else -1
+    return ScorePart(
+        sign * score[kept],
+        truth[kept] == 1,
+        {name: bitmap(mask[kept]) for name, mask in inside.items()},
+        {name: None if mask is None else bitmap(mask[kept]) for name, mask in unknown.items()},
+    )
+
+
+def _with_background(inside: dict[str, Any], unknown: dict[str, Any], reading: Reading) -> dict[str, Any]:
+    """Leave out of each identity's background what `auc_background` says: everyone named or unnamed, as far as not a member."""
+    if reading.auc_background == "rest" or BACKGROUND not in inside:
+        return unknown
+    nobody = inside[BACKGROUND]
+    left_out = nobody if reading.auc_background == "identities" else ~nobody
+    return {name: left_out & ~inside[name] if mask is None else mask | (left_out & ~inside[name]) for name, mask in unknown.items()}

@@ -1,0 +1,130 @@
+"""The long table of an audit: one row per number, in the columns that reports, comparisons and gates read."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from fairwitness import tables
+from fairwitness.audits.fairness_multigroup import Multigroup
+from fairwitness.audits.fairness_tables import GAP_COLUMNS, RATE_COLUMNS
+from fairwitness.metrics.bias_auc import AUCS, EQUALITY_GAPS
+from fairwitness.metrics.counts import Counts
+
+SCHEMA = dict.fromkeys(("metric", "attribute", "group", "class"), pl.String) | {
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "n": pl.Int64,
+    "n_failed": pl.Int64,
+    "p": pl.Float64,
+    "p_adjusted": pl.Float64,
+}
+assert tuple(SCHEMA) == tables.MEASUREMENTS
+WORST = {"WorstAbsSPD": "worst_absolute_spd", "WorstAbsEOpp": "worst_absolute_eopp", "WorstGroupAcc": "worst_group_accuracy"}
+WORST |= {"WorstGroupF1": "worst_group_f1"}
+
+
+def measurements(found: Mapping[str, pl.DataFrame], counts: Mapping[str, Counts], facts: Mapping[str, Any]) -> pl.DataFrame:
+    """Everything measured, as tables.MEASUREMENTS. A skipped group's numbers are null, with its n."""
+    failed = {name: int(one.failed.sum()) for name, one in counts.items()}
+    rows = [*_overall(found["overall"], facts), *_rates(found["groups"])]
+    if "per_identity" in found:
+        rows += _gaps(found["per_identity"], failed)
+    rows += _worst(found["summary"], facts)
+    if "bias_auc" in found:
+        rows += _aucs(found["bias_auc"], facts)
+    if "calibration" in found:
+        rows += _calibration(found["calibration"])
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row").with_columns(pl.selectors.float().fill_nan(None))
+
+
+def multigroup_measurements(found: Sequence[Multigroup], adjusted: Any, counts: Mapping[str, Counts]) -> pl.DataFrame:
+    """The group columns' metrics with the p-values of their spreads; `adjusted` runs over all of them in order."""
+    frames, start = [], 0
+    for one in found:
+        p, corrected = np.full(one.table.height, np.nan), np.full(one.table.height, np.nan)
+        p[list(one.p)] = list(one.p.values())
+        corrected[list(one.p)] = adjusted[start : start + len(one.p)]
+        start += len(one.p)
+        failed = int(counts[one.table["attribute"][0]].failed.sum())
+        frame = one.table.with_columns(
+            pl.Series("p", p), pl.Series("p_adjusted", corrected), pl.lit(failed, pl.Int64).alias("n_failed")
+        )
+        # Rates under the names that identities use too; the groups' own rows are already there.
+        frames.append(frame.filter(pl.col("metric") != "group_accuracy").select(tables.MEASUREMENTS))
+    return pl.concat(frames).with_columns(pl.selectors.float().fill_nan(None)).cast(SCHEMA)  # type: ignore[arg-type]
+
+
+def _overall(table: pl.DataFrame, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{**row, "attribute": "overall", "n_failed": facts["n_failed"]} for row in table.to_dicts()]
+
+
+def _rates(table: pl.DataFrame) -> list[dict[str, Any]]:
+    rows = []
+    for row in table.to_dicts():
+        place = {"attribute": row["identity"], "group": row["group"].removeprefix(f"{row['identity']}=")}
+        for metric, column in RATE_COLUMNS.items():
+            ends = {"value": row[column], "low": row[f"{column}_low"], "high": row[f"{column}_high"]}
+            rows.append({"metric": metric, **place, **ends, "n": row["n"], "n_failed": row["n_failed"]})
+    return rows
+
+
+def _gaps(table: pl.DataFrame, failed: Mapping[str, int]) -> list[dict[str, Any]]:
+    rows = []
+    for row in table.to_dicts():
+        for metric, column in GAP_COLUMNS.items():
+            ends = {"value": row[column], "low": row[f"{column}_low"], "high": row[f"{column}_high"]}
+            chance = {"p": row.get(f"{column}_p"), "p_adjusted": row.get(f"{column}_p_adjusted")}
+            n = {"n": row["n_A0"] + row["n_A1"], "n_failed": failed[row["identity"]]}
+            rows.append({"metric": metric, "attribute": row["identity"], **ends, **n, **chance})
+    return rows
+
+
+def _worst(table: pl.DataFrame, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    row = table.row(0, named=True)
+    rows = []
+    for column, metric in WORST.items():
+        where = row[f"{column}_group" if "Group" in column else f"{column}_identity"]
+        identity, _, group = (where or "").partition("=")
+        ends = {"value": row[column], "low": row[f"{column}_low"], "high": row[f"{column}_high"]}
+        n = {"n": facts["n_rows"] - facts["n_failed"] - facts["n_unlabelled"], "n_failed": facts["n_failed"]}
+        rows.append({"metric": metric, "attribute": identity or None, "group": group or None, **ends, **n})
+    return rows
+
+
+def _aucs(table: pl.DataFrame, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    n = {"n_failed": facts["n_failed"]}
+    rows = [
+        {
+            "metric": metric,
+            "attribute": row["identity"],
+            "value": row[metric],
+            "low": row[f"{metric}_low"],
+            "high": row[f"{metric}_high"],
+            "n": row["n_subgroup"],
+            **n,
+        }
+        for row in table.to_dicts()
+        for metric in (*AUCS, *EQUALITY_GAPS)
+    ]
+    whole = {"attribute": "overall", "n": facts["n_scored"], **n}
+    ends = {"low": facts["overall_auc_low"], "high": facts["overall_auc_high"]}
+    rows.append({"metric": "auc", "value": facts["overall_auc"], **ends, **whole})
+    rows.append({"metric": "jigsaw_final", "value": facts["jigsaw_final"], **whole})
+    return rows
+
+
+def _calibration(table: pl.DataFrame) -> list[dict[str, Any]]:
+    found = table.group_by("identity", "group", maintain_order=True).agg(pl.col("ece").first(), pl.col("n").sum())
+    return [
+        {
+            "metric": "expected_calibration_error",
+            "attribute": row["identity"],
+            "group": row["group"].removeprefix(f"{row['identity']}="),
+            "value": row["ece"],
+            "n": row["n"],
+        }
+        for row in found.to_dicts()
+    ]

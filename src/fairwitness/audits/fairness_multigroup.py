@@ -1,0 +1,183 @@
+"""Tables for attributes with several groups and outcomes with several classes, and what a binarised view of them hides."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from fairwitness.audits.fairness_tables import Settings
+from fairwitness.metrics.counts import MEMBER, NONMEMBER, Counts
+from fairwitness.metrics.gaps import earlier_binary
+from fairwitness.metrics.intervals import percentiles, resample, wilson
+from fairwitness.metrics.multigroup import BY_CLASS, BY_GROUP, one_against_rest, shares, spread
+from fairwitness.metrics.rates import FloatArray
+from fairwitness.metrics.significance import spread_test
+
+COLUMNS = ("metric", "attribute", "class", "group", "value", "low", "high", "n")
+# The four gaps of the earlier paper under the names it prints.
+BINARY_NAMES = {"stat_parity": "SPD", "equal_opp": "EOD", "oae_diff": "OAED", "te_diff": "TED"}
+# Draws are cells × replicates; beyond this many, replicates are fewer (never below 200), so that 2,000 groups stay cheap.
+_MOST_DRAWS = 2_000_000
+_TESTED = ("statistical_parity", "equal_opportunity", "group_accuracy")
+
+
+@dataclass(frozen=True)
+class Multigroup:
+    """One attribute's table in the order of COLUMNS, and the p-value of each spread that was tested (row number → p)."""
+
+    table: pl.DataFrame
+    p: dict[int, float]
+
+
+def multigroup(counts: Counts, settings: Settings) -> Multigroup:
+    """Every metric of every class and group with its interval, then the spread over groups with its worst pair per class.
+
+    Small groups keep their values, whose intervals say how little they are worth; spreads are over groups of at least the
+    smallest size only. In a spread's row `group` is 'highest - lowest'.
+    """
+    draws = _draws(counts, settings)
+    rows: list[dict[str, Any]] = []
+    p: dict[int, float] = {}
+    for name in (*BY_CLASS, *BY_GROUP):
+        rows += _cells_of(name, counts, draws, settings)
+    for name in (*BY_CLASS, *BY_GROUP):
+        for row, chance in _spreads_of(name, counts, draws, settings):
+            if chance is not None:
+                p[len(rows)] = chance
+            rows.append(row)
+    if len(counts.groups) == 2 and counts.classes == (NONMEMBER, MEMBER):
+        rows += _earlier(counts, draws, settings)
+    schema = dict.fromkeys(("value", "low", "high"), pl.Float64) | {"n": pl.Int64}
+    words = dict.fromkeys(COLUMNS[:4], pl.String)
+    frame = pl.DataFrame(rows, schema={name: {**words, **schema}[name] for name in COLUMNS}, orient="row")
+    return Multigroup(frame.with_columns(pl.selectors.float().fill_nan(None)), p)
+
+
+def _draws(counts: Counts, settings: Settings) -> Any:
+    """Bootstrap counts, each group resampled within its own size."""
+    affordable = max(200, _MOST_DRAWS // max(counts.cells.size, 1))
+    return resample(counts.cells, replicates=min(settings.replicates, affordable), seed=settings.seed, axes=2)
+
+
+def _cells_of(name: str, counts: Counts, draws: Any, settings: Settings) -> list[dict[str, Any]]:
+    by_class = name in BY_CLASS
+    values = (BY_CLASS | BY_GROUP)[name](counts.cells)
+    low, high = _ends(name, counts, draws, settings, values)
+    n = support(name, counts)
+    classes: Sequence[str | None] = counts.classes if by_class else [None]
+    values, low, high, n = (np.atleast_2d(part) for part in (values, low, high, n))
+    return [
+        _row(name, counts.attribute, class_, group, values[m, g], low[m, g], high[m, g], n[m, g])
+        for m, class_ in enumerate(classes)
+        for g, group in enumerate(counts.groups)
+    ]
+
+
+def _ends(name: str, counts: Counts, draws: Any, settings: Settings, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    if name in shares(counts.cells):
+        return wilson(*shares(counts.cells)[name], confidence=settings.confidence)
+    low, high = percentiles((BY_CLASS | BY_GROUP)[name](draws), confidence=settings.confidence)
+    undefined = ~np.isfinite(values)
+    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+
+
+def support(name: str, counts: Counts) -> Any:
+    """The rows a metric's cell rests on: its denominator's, or those of the class for quotients of rates, or the group's."""
+    found = shares(counts.cells)
+    if name in found:
+        return found[name][1]
+    if name in BY_CLASS:
+        return one_against_rest(counts.cells).positives
+    return counts.sizes
+
+
+def _spreads_of(name: str, counts: Counts, draws: Any, settings: Settings) -> Iterable[tuple[dict[str, Any], float | None]]:
+    kept = np.flatnonzero(counts.sizes >= settings.min_group_size)
+    metric = (BY_CLASS | BY_GROUP)[name]
+    values = np.atleast_2d(metric(counts.cells))[:, kept]
+    drawn = metric(draws)[..., kept]
+    drawn = drawn if name in BY_CLASS else drawn[:, None, :]
+    found = spread(values)
+    low, high = percentiles(spread(drawn).value, confidence=settings.confidence)
+    classes: Sequence[str | None] = counts.classes if name in BY_CLASS else [None]
+    n = np.atleast_2d(support(name, counts))[:, kept].sum(axis=1)
+    names = [counts.groups[index] for index in kept]
+    for m, class_ in enumerate(classes):
+        value = found.value[m]
+        pair = None if np.isnan(value) else f"{names[found.highest[m]]} - {names[found.lowest[m]]}"
+        ends = (np.nan, np.nan) if pair is None else (low[m], high[m])
+        row = _row(f"{name}_spread", counts.attribute, class_, pair, value, ends[0], ends[1], n[m])
+        yield row, _chance(name, counts, m, kept, settings) if pair is not None else None
+
+
+def _chance(name: str, counts: Counts, m: int, kept: Any, settings: Settings) -> float | None:
+    if name not in _TESTED:
+        return None
+    above, below = (np.atleast_2d(part)[m, kept] for part in shares(counts.cells)[name])
+    return spread_test(above, below, replicates=settings.replicates, seed=settings.seed)
+
+
+def _earlier(counts: Counts, draws: Any, settings: Settings) -> list[dict[str, Any]]:
+    values = earlier_binary(counts.cells)
+    drawn = earlier_binary(draws)
+    rows = []
+    for key, name in BINARY_NAMES.items():
+        low, high = percentiles(drawn[key], confidence=settings.confidence)
+        ends = (np.nan, np.nan) if np.isnan(values[key]) else (low, high)
+        pair = f"{counts.groups[0]} - {counts.groups[1]}"
+        rows.append(_row(name, counts.attribute, MEMBER, pair, values[key], ends[0], ends[1], counts.sizes.sum()))
+    return rows
+
+
+def binarised(counts: Counts, settings: Settings, *, classes: Sequence[str] = (), groups: Sequence[str] = ()) -> pl.DataFrame:
+    """The same predictions seen through two classes and two groups, beside the full view: what binarising hides.
+
+    Without `classes` each class is set against the rest in turn, without `groups` each group of at least the smallest size.
+    `SPD`, `EOD`, `OAED`, `TED` are the earlier paper's gaps of the binarised view; `*_spread` and `*_pair` what the full view
+    shows for the classes called positive (the largest over them); `*_hidden` how much of that the binarised gap does not show.
+    """
+    large = [name for name, size in zip(counts.groups, counts.sizes, strict=True) if size >= settings.min_group_size]
+    positives = [tuple(classes)] if classes else [(name,) for name in counts.classes]
+    ones = [tuple(groups)] if groups else [(name,) for name in large]
+    full = {name: _full_view(name, counts, settings) for name in ("statistical_parity", "equal_opportunity")}
+    rows = []
+    for positive in positives:
+        two_classes = counts.binary(positive)
+        for one in ones:
+            folded = two_classes.fold(one)
+            row: dict[str, Any] = {"attribute": counts.attribute, "positive": "|".join(positive), "group_1": "|".join(one)}
+            row |= {"n_0": int(folded.sizes[0]), "n_1": int(folded.sizes[1])}
+            gaps = {BINARY_NAMES[key]: float(value) for key, value in earlier_binary(folded.cells).items()}
+            row |= gaps | _beside(full, positive, gaps)
+            rows.append(row)
+    return pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.selectors.float().fill_nan(None))
+
+
+def _full_view(name: str, counts: Counts, settings: Settings) -> dict[str, tuple[float, str | None]]:
+    kept = np.flatnonzero(counts.sizes >= settings.min_group_size)
+    found = spread(BY_CLASS[name](counts.cells)[:, kept])
+    names = [counts.groups[index] for index in kept]
+    return {
+        class_: (float(value), None if np.isnan(value) else f"{names[high]} - {names[low]}")
+        for class_, value, high, low in zip(counts.classes, found.value, found.highest, found.lowest, strict=True)
+    }
+
+
+def _beside(
+    full: Mapping[str, Mapping[str, tuple[float, str | None]]], positive: Sequence[str], gaps: dict[str, float]
+) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for name, gap in (("statistical_parity", "SPD"), ("equal_opportunity", "EOD")):
+        seen = [(*full[name][class_], class_) for class_ in positive if not np.isnan(full[name][class_][0])]
+        value, pair, class_ = max(seen, key=lambda found: found[0]) if seen else (float("nan"), None, None)
+        row |= {f"{name}_spread": value, f"{name}_pair": pair, f"{name}_class": class_, f"{gap}_hidden": value - gaps[gap]}
+    return row
+
+
+def _row(
+    metric: str, attribute: str, class_: str | None, group: str | None, value: Any, low: Any, high: Any, n: Any
+) -> dict[str, Any]:
+    ends = {"value": float(value), "low": float(low), "high": float(high)}
+    return {"metric": metric, "attribute": attribute, "class": class_, "group": group, **ends, "n": int(n)}

@@ -1,0 +1,278 @@
+"""From counts to tables: groups, identities, worst cases, overall. The seed's columns come first, ours follow.
+
+An undefined number is null, a group below the smallest size is listed as skipped with its size, and every number that is not a
+plain count has its interval beside it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from fairwitness.audits.fairness_input import BACKGROUND
+from fairwitness.metrics.counts import MEMBER, NONMEMBER, Counts
+from fairwitness.metrics.gaps import GAPS, TESTED, gap_fractions, gaps
+from fairwitness.metrics.intervals import percentiles, resample, wilson
+from fairwitness.metrics.multigroup import group_accuracy, shares
+from fairwitness.metrics.rates import FloatArray, fractions, rates
+from fairwitness.metrics.significance import benjamini_hochberg, exact_test, minimum_detectable
+
+# rate → its column. The first five are the seed's, in its order.
+RATE_COLUMNS = {
+    "accuracy": "acc",
+    "f1": "f1",
+    "true_positive_rate": "tpr",
+    "false_positive_rate": "false_positive_rate",
+    "positive_rate": "pos_rate",
+    "precision": "precision",
+    "true_negative_rate": "tnr",
+    "false_negative_rate": "fnr",
+    "base_rate": "base_rate",
+}
+# gap → its column. The first two are the seed's.
+GAP_COLUMNS = {
+    "statistical_parity_difference": "SPD",
+    "equal_opportunity_difference": "EOpp_diff",
+    "false_positive_rate_difference": "FPR_diff",
+    "accuracy_difference": "acc_diff",
+    "precision_difference": "precision_diff",
+    "f1_difference": "f1_diff",
+    "base_rate_difference": "base_rate_diff",
+    "equalized_odds_difference": "equalized_odds_diff",
+    "average_odds_difference": "average_odds_diff",
+    "disparate_impact_ratio": "disparate_impact",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What intervals and tests are made with."""
+
+    min_group_size: int = 30
+    confidence: float = 0.95
+    replicates: int = 1000
+    seed: int = 0
+
+
+def group_table(counts: Mapping[str, Counts], settings: Settings) -> pl.DataFrame:
+    """One row per group of every attribute: size, whether it was skipped, rates with intervals."""
+    frames = [_groups_of(one, settings) for one in counts.values()]
+    return pl.concat(frames) if frames else pl.DataFrame()
+
+
+def _groups_of(counts: Counts, settings: Settings) -> pl.DataFrame:
+    sizes = counts.sizes
+    skipped = sizes < settings.min_group_size
+    found, low, high = _rates_with_intervals(counts, settings)
+    columns: dict[str, Any] = {
+        "identity": [counts.attribute] * len(sizes),
+        "group": [f"{counts.attribute}={group}" for group in counts.groups],
+        "n": sizes,
+        "skipped": skipped,
+    }
+    columns |= {column: _blank(found[rate], skipped) for rate, column in RATE_COLUMNS.items()}
+    positives = counts.cells[:, 1].sum(axis=1) if counts.classes == (NONMEMBER, MEMBER) else np.full(len(sizes), -1)
+    columns |= {"n_positive": positives, "n_negative": sizes - positives, "n_failed": counts.failed}
+    for rate, column in RATE_COLUMNS.items():
+        columns |= {f"{column}_low": _blank(low[rate], skipped), f"{column}_high": _blank(high[rate], skipped)}
+    frame = pl.DataFrame(columns, schema_overrides={"identity": pl.String, "group": pl.String}, nan_to_null=True)
+    if counts.classes == (NONMEMBER, MEMBER):
+        return frame
+    # With several classes there is no positive class, and so no rate but accuracy.
+    return frame.with_columns(pl.lit(None, pl.Int64).alias(name) for name in ("n_positive", "n_negative"))
+
+
+def _rates_with_intervals(
+    counts: Counts, settings: Settings
+) -> tuple[dict[str, FloatArray], dict[str, FloatArray], dict[str, FloatArray]]:
+    if counts.classes != (NONMEMBER, MEMBER):
+        nothing = np.full(len(counts.groups), np.nan)
+        right, everyone = shares(counts.cells)["group_accuracy"]
+        low, high = wilson(right, everyone, confidence=settings.confidence)
+        found, lows, highs = (dict.fromkeys(RATE_COLUMNS, nothing) for _ in range(3))
+        return (
+            {**found, "accuracy": group_accuracy(counts.cells)},
+            {**lows, "accuracy": low},
+            {**highs, "accuracy": high},
+        )
+    ends = {name: rate_interval(counts.cells, name, confidence=settings.confidence) for name in RATE_COLUMNS}
+    return rates(counts.cells), {name: low for name, (low, _) in ends.items()}, {name: high for name, (_, high) in ends.items()}
+
+
+def rate_interval(cells: Any, rate: str, *, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """Wilson's interval of a rate. F1 = 2s/(1+s) rises with s = TP/(TP+FP+FN), a plain share, so its interval is that of s."""
+    above, below = fractions(cells)[rate]
+    if rate != "f1":
+        return wilson(above, below, confidence=confidence)
+    hits = above // 2
+    low, high = wilson(hits, below - hits, confidence=confidence)
+    return 2 * low / (1 + low), 2 * high / (1 + high)
+
+
+@dataclass(frozen=True)
+class IdentityGaps:
+    """All gaps of all identities: values, bootstrap draws, exact p-values, smallest gap that could have shown."""
+
+    names: tuple[str, ...]
+    sizes: Any
+    skipped: Any
+    value: dict[str, FloatArray]
+    draws: dict[str, FloatArray]
+    p: dict[str, FloatArray]
+    p_adjusted: dict[str, FloatArray]
+    detectable: dict[str, FloatArray]
+    against_background: dict[str, FloatArray]
+    rate_draws: dict[str, FloatArray]
+
+
+def identity_gaps(counts: Mapping[str, Counts], identities: Sequence[str], settings: Settings) -> IdentityGaps:
+    """Measure the gap of every identity. A gap with a group below the smallest size is not measured: NaN."""
+    cells = np.stack([counts[name].cells for name in identities])
+    sizes = cells.sum(axis=(2, 3))
+    skipped = (sizes < settings.min_group_size).any(axis=1)
+    drawn = resample(cells, replicates=settings.replicates, seed=settings.seed, axes=3)
+    parts = gap_fractions(cells)
+    p = {name: _blank(exact_test(*parts[name]), skipped) for name in TESTED}
+    p["equalized_odds_difference"] = _either(p["equal_opportunity_difference"], p["false_positive_rate_difference"])
+    detectable = {name: minimum_detectable(*parts[name], confidence=settings.confidence) for name in TESTED}
+    return IdentityGaps(
+        names=tuple(identities),
+        sizes=sizes,
+        skipped=skipped,
+        value={name: _blank(found, skipped) for name, found in gaps(cells).items()},
+        draws={name: _blank(found, skipped) for name, found in gaps(drawn).items()},
+        p={**p, "disparate_impact_ratio": p["statistical_parity_difference"]},
+        p_adjusted={},
+        detectable=detectable,
+        against_background=_against_background(counts, cells, settings),
+        rate_draws={name: _blank(found, sizes < settings.min_group_size) for name, found in rates(drawn).items()},
+    )
+
+
+def adjust_together(found: IdentityGaps | None, spreads: FloatArray) -> tuple[IdentityGaps | None, FloatArray]:
+    """Benjamini–Hochberg over every distinct test of the audit: the identities' gaps and the spreads of group columns.
+
+    The ratio shares SPD's test and equalized odds combines two, so neither is counted again.
+    """
+    if found is None:
+        return None, benjamini_hochberg(spreads)
+    own = np.stack([found.p[name] for name in TESTED])
+    family = benjamini_hochberg(np.concatenate([own.ravel(), spreads]))
+    adjusted = dict(zip(TESTED, family[: own.size].reshape(own.shape), strict=True))
+    adjusted["equalized_odds_difference"] = _either(
+        adjusted["equal_opportunity_difference"], adjusted["false_positive_rate_difference"]
+    )
+    adjusted["disparate_impact_ratio"] = adjusted["statistical_parity_difference"]
+    return replace(found, p_adjusted=adjusted), family[own.size :]
+
+
+def _either(one: FloatArray, other: FloatArray) -> FloatArray:
+    """p-value for 'at least one of two gaps': Bonferroni over the two; of those undefined, none."""
+    return np.where(np.isnan(one) | np.isnan(other), np.nan, np.minimum(2 * np.minimum(one, other), 1))
+
+
+def _against_background(counts: Mapping[str, Counts], cells: Any, settings: Settings) -> dict[str, FloatArray]:
+    """The same gaps with the background (rows that name no identity) in the place of the non-members."""
+    if BACKGROUND not in counts:
+        return {}
+    nobody = np.broadcast_to(counts[BACKGROUND].cells[1], cells[:, 1].shape)
+    pairs = np.stack([nobody, cells[:, 1]], axis=1)
+    small = (pairs.sum(axis=(2, 3)) < settings.min_group_size).any(axis=1)
+    found = gaps(pairs)
+    wanted = ("statistical_parity_difference", "equal_opportunity_difference", "false_positive_rate_difference")
+    return {name: _blank(found[name], small) for name in wanted}
+
+
+def identity_table(found: IdentityGaps, settings: Settings) -> pl.DataFrame:
+    """One row per identity: the two seed gaps and sizes, then intervals, p-values and the further gaps."""
+    columns: dict[str, Any] = {"identity": list(found.names)}
+    columns |= {GAP_COLUMNS[name]: found.value[name] for name in GAPS[:2]}
+    columns |= {"n_A0": found.sizes[:, 0], "n_A1": found.sizes[:, 1], "skipped": found.skipped}
+    for name in GAPS:
+        column = GAP_COLUMNS[name]
+        low, high = percentiles(found.draws[name], confidence=settings.confidence)
+        defined = np.isnan(found.value[name])
+        columns |= {column: found.value[name], f"{column}_low": _blank(low, defined), f"{column}_high": _blank(high, defined)}
+        if name in found.p:
+            columns |= {f"{column}_p": found.p[name], f"{column}_p_adjusted": found.p_adjusted[name]}
+        if name in found.detectable:
+            columns[f"{column}_min_detectable"] = found.detectable[name]
+    columns |= {f"{GAP_COLUMNS[name]}_vs_background": values for name, values in found.against_background.items()}
+    return pl.DataFrame(columns, nan_to_null=True)
+
+
+def summary_table(groups: pl.DataFrame, found: IdentityGaps | None, settings: Settings, facts: Mapping[str, int]) -> pl.DataFrame:
+    """One row: the worst cases, where each comes from, its interval, and what the audit saw."""
+    worst = [
+        _worst_gap("WorstAbsSPD", "statistical_parity_difference", found, settings),
+        _worst_gap("WorstAbsEOpp", "equal_opportunity_difference", found, settings),
+        _worst_rate("WorstGroupAcc", "acc", groups, found, settings),
+        _worst_rate("WorstGroupF1", "f1", groups, found, settings),
+    ]
+    columns: dict[str, Any] = {name: value for name, value, *_ in worst}
+    columns |= {_origin(name): where for name, _, where, *_ in worst}
+    for name, _, _, low, high in worst:
+        columns |= {f"{name}_low": low, f"{name}_high": high}
+    words = {_origin(name): pl.String for name, *_ in worst}
+    numbers = {name: pl.Float64 for name in columns if name not in words}
+    columns |= dict(facts)
+    return pl.DataFrame({name: [value] for name, value in columns.items()}, schema_overrides={**numbers, **words}, nan_to_null=True)
+
+
+def _origin(name: str) -> str:
+    return f"{name}_group" if "Group" in name else f"{name}_identity"
+
+
+Worst = tuple[str, float, str | None, float, float]
+_NAN = float("nan")
+
+
+def _worst_gap(name: str, gap: str, found: IdentityGaps | None, settings: Settings) -> Worst:
+    if found is None or np.isnan(found.value[gap]).all():
+        return name, _NAN, None, _NAN, _NAN
+    sizes = np.abs(found.value[gap])
+    index = int(np.nanargmax(sizes))
+    draws = _extreme(np.abs(found.draws[gap]), largest=True)
+    low, high = percentiles(draws, confidence=settings.confidence)
+    return name, float(sizes[index]), found.names[index], float(low), float(high)
+
+
+def _worst_rate(name: str, column: str, groups: pl.DataFrame, found: IdentityGaps | None, settings: Settings) -> Worst:
+    kept = groups.filter(pl.col("identity").is_in(list(found.names)) if found else pl.lit(True)).drop_nulls(column)
+    if not kept.height:
+        return name, _NAN, None, _NAN, _NAN
+    row = kept.sort(column, "group").row(0, named=True)
+    if found is None:
+        return name, row[column], row["group"], _nan(row[f"{column}_low"]), _nan(row[f"{column}_high"])
+    rate = {"acc": "accuracy", "f1": "f1"}[column]
+    draws = _extreme(found.rate_draws[rate].reshape(settings.replicates, -1), largest=False)
+    low, high = percentiles(draws, confidence=settings.confidence)
+    return name, row[column], row["group"], float(low), float(high)
+
+
+def overall_table(counts: Counts, settings: Settings) -> pl.DataFrame:
+    """The rates of all rows together, with intervals: one row per rate."""
+    found, low, high = _rates_with_intervals(counts, settings)
+    n = int(counts.sizes[0])
+    rows = [
+        {"metric": name, "value": float(found[name][0]), "low": float(low[name][0]), "high": float(high[name][0]), "n": n}
+        for name in RATE_COLUMNS
+        if counts.classes == (NONMEMBER, MEMBER) or name == "accuracy"
+    ]
+    return pl.DataFrame(rows).with_columns(pl.selectors.float().fill_nan(None))
+
+
+def _extreme(draws: FloatArray, *, largest: bool) -> FloatArray:
+    filled = np.where(np.isnan(draws), -np.inf if largest else np.inf, draws)
+    found = filled.max(axis=1) if largest else filled.min(axis=1)
+    return np.where(np.isinf(found), np.nan, found)
+
+
+def _blank(values: Any, where: Any) -> FloatArray:
+    return np.where(where, np.nan, values)
+
+
+def _nan(value: float | None) -> float:
+    return _NAN if value is None else value
