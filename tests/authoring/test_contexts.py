@@ -190,14 +190,14 @@ def test_key_from_the_environment_and_none(
         assert server.record.keys == {KEY}
         monkeypatch.delenv("OPENAI_API_KEY")
         away = config(tmp_path, server, groups, context_pool, api_key=None, api_url="https://service.invalid/v1", seed=2)
-        with pytest.raises(InputError, match="No API key for service.invalid. Set FAIRWITNESS_API_KEY or OPENAI_API_KEY"):
+        with pytest.raises(InputError, match=r"No API key for service.invalid. Set FAIRWITNESS_API_KEY or OPENAI_API_KEY"):
             generate_contexts(replace(away, output_dir=tmp_path / "x"))
 
 
 def test_budget(tmp_path: Path, groups: Path, context_pool: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(GenerationServer()) as server:
         dear = {"price_read": 1000.0, "price_written": 1000.0}
-        with pytest.raises(RunError, match="more than --max_cost 0.01"):
+        with pytest.raises(RunError, match=r"more than --max_cost 0.01"):
             generate_contexts(config(tmp_path, server, groups, context_pool, **dear, max_cost=0.01))
         assert server.record.received == 0
         generate_contexts(config(tmp_path, server, groups, context_pool, **dear, max_cost=100.0))

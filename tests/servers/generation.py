@@ -1,4 +1,4 @@
-"""A server on this machine that generates text like a service on a bad day: 429, 5xx, timeouts, cut JSON, empty and repeated drafts.
+"""A server on this machine that generates text on a bad day: 429, 5xx, timeouts, cut JSON, empty and repeated drafts.
 
 It speaks OpenAI's completions and chat, HyperCLOVA (which echoes the prompt) and CLOVA Studio, told apart by the address. It counts
 what it answered by prompt and sampling, so that a test can say whether something was paid for twice.

@@ -113,6 +113,7 @@ class Task:
     fields: tuple[str, ...]
     target: str
     classes: tuple[str, str]
+    positive: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -74,7 +74,7 @@ def load_ngram_classifier(path: Path) -> NgramClassifier:
 def train_ngram_classifier(
     items: Sequence[Item], labels: Sequence[int], epochs: int, settings: NgramSettings, about: dict[str, Any]
 ) -> Iterator[NgramClassifier]:
-    """Yield the classifier after each epoch: averaged stochastic gradient descent on the logistic loss, shuffled anew each epoch."""
+    """Yield the classifier after each epoch: averaged stochastic gradient descent on the logistic loss, shuffled each epoch."""
     settings = replace(settings, fields=len(items[0]))
     idf = _idf(items, settings)
     # Most hashed columns are empty: training goes over the others alone.
@@ -146,7 +146,7 @@ def _idf(items: Sequence[Item], settings: NgramSettings) -> NDArray[np.float32]:
 
 
 def _overlap(items: Sequence[Item], settings: NgramSettings) -> Any:
-    """For each length of n-gram, the share of the first field's n-grams that the last field has; 0 where there is one field only."""
+    """For each length of n-gram, the share of the first field's that the last field has; 0 where there is one field only."""
     from scipy import sparse
 
     shares = np.zeros((len(items), settings.longest))

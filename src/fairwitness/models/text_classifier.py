@@ -120,6 +120,6 @@ def _why_none(folder: Path) -> str:
     pickles = [path.name for path in folder.rglob("*.ckpt")]
     seen = f" It holds {pickles[0]}, a pickle that could run code; those are not opened." if pickles else ""
     return (
-        f"There are no checkpoints in {folder}.{seen} Train some: fairwitness kosbi train-filter --task … --checkpoint_dirpath {folder}. "
+        f"There are no checkpoints in {folder}.{seen} Train some: fairwitness kosbi train-filter --checkpoint_dirpath {folder}. "
         "At the first iteration leave the filter model out."
     )
