@@ -15,7 +15,8 @@ LEVELS = [
     ["datasets", "models", "graphs", "metrics", "report"],
     ["scorers", "explain", "engine"],
     ["audits", "authoring"],
-    ["cli", "web"],
+    ["web", "pytest_plugin"],
+    ["cli"],
     ["__main__"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}

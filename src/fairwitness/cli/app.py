@@ -19,7 +19,11 @@ VERBS: dict[str, tuple[str, str]] = {
     "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
     "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
     "report": ("fairwitness.cli.report:report", "Write one self-contained page for one or more runs."),
+    "serve": ("fairwitness.cli.serve:serve", "Browse a folder of runs in a browser."),
+    "gate": ("fairwitness.cli.gate:gate", "Hold a run to limits: exit 0 passed, 1 failed, 3 not enough evidence."),
+    "run": ("fairwitness.cli.run:run", "Run the audits of a suite.toml, ending in one report."),
     "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
+    "compare": ("fairwitness.cli.compare:compare", "Which gaps changed between two runs, beyond noise."),
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
 GROUPS: dict[str, str] = {

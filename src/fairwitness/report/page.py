@@ -4,17 +4,21 @@ A section is what one audit has to say: words, findings, charts, tables, folds. 
 neighbours; how a page looks is in templates/report.html.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence that matters, with how far its interval stays away from "no difference" (to rank findings)."""
+    """One sentence that matters, with how far its interval stays away from "no difference" (to rank findings).
+
+    `subject` is what it is about: of several findings about one subject the strongest speaks first.
+    """
 
     text: str
     strength: float
+    subject: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,10 +97,25 @@ def render(title: str, sections: Sequence[Section], *, most_findings: int = 3) -
     environment.tests["number"] = lambda value: isinstance(value, int | float) and not isinstance(value, bool)
     environment.tests["chart"] = lambda block: isinstance(block, Chart)
     environment.tests["table"] = lambda block: isinstance(block, Table)
-    ranked = sorted((f for s in sections for f in s.findings), key=lambda finding: -finding.strength)
+    ranked = rank(finding for section in sections for finding in section.findings)
     limits = list(dict.fromkeys(limit for section in sections for limit in section.limits))
     page = environment.get_template("report.html")
     return page.render(title=title, sections=sections, findings=ranked[:most_findings], limits=limits)
+
+
+def rank(findings: Iterable[Finding]) -> list[Finding]:
+    """Strongest first, but every subject once before any subject twice.
+
+    >>> [f.text for f in rank([Finding("a", 3, "x"), Finding("b", 2, "x"), Finding("c", 1, "y")])]
+    ['a', 'c', 'b']
+    """
+    seen: dict[str, int] = {}
+    turns = []
+    for finding in sorted(findings, key=lambda one: -one.strength):
+        turn = seen.get(finding.subject, 0) if finding.subject else 0
+        seen[finding.subject] = turn + 1
+        turns.append((turn, -finding.strength, finding))
+    return [finding for _, _, finding in sorted(turns, key=lambda one: one[:2])]
 
 
 def format_cell(value: Any, digits: int = 3) -> str:

@@ -14,7 +14,9 @@ from fairwitness.report.page import Section, render
 from fairwitness.report.recorded import Recorded, recorded_in
 
 # kind of audit → where its section is made
-MAKERS: dict[str, str] = {}
+MAKERS: dict[str, str] = {
+    "fairness": "fairwitness.report.fairness_section:section",
+}
 
 
 def page_of(folders: Sequence[Path], *, title: str = "Fair Witness report") -> str:
