@@ -116,7 +116,7 @@ def train_filter(config: TrainFilterConfig) -> Trained:
     with open_run(out, "train-filter", question, restart=config.restart, data=data) as run:
         if run.sealed:
             return _stored(config.folder)
-        rows = {name: read_labelled(schema, task, path) for name, path in paths.items()}
+        rows = {name: read_labelled(schema, task, path, both=name == "train") for name, path in paths.items()}
         history = _train(config, task, rows)
         tables.write(pl.DataFrame(history), out)
         files = [out]
@@ -127,7 +127,7 @@ def train_filter(config: TrainFilterConfig) -> Trained:
     return _stored(config.folder)
 
 
-def read_labelled(schema: Schema, task: Task, path: Path) -> Labelled:
+def read_labelled(schema: Schema, task: Task, path: Path, *, both: bool = False) -> Labelled:
     """The rows of a file as a task needs them. A row without a label is left out, and counted aloud; a wrong label is an error."""
     kind = schema.kind(task.kind)
     rows = read_rows(path, required=[name for name in task.fields if name != schema.group])
@@ -142,7 +142,7 @@ def read_labelled(schema: Schema, task: Task, path: Path) -> Labelled:
     if len(kept) < len(rows):
         say(f"{len(rows) - len(kept)} of {len(rows)} rows of {path} have no '{task.target}' and are left out.")
     seen = {value for _, value in kept}
-    if len(seen) < 2:
+    if len(seen) < (2 if both else 1):
         raise InputError(
             f"{path} has {len(kept)} labelled rows of {len(seen)} classes; both {' and '.join(task.classes)} are needed."
         )

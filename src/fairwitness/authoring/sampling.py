@@ -58,14 +58,19 @@ def _near(one: str, other: str, threshold: float) -> bool:
         return False
     if _DIGITS.findall(one) != _DIGITS.findall(other):
         return False
-    plain, other_plain = _plain(one), _plain(other)
-    if plain == other_plain:
+    own, others = plain(one), plain(other)
+    if own == others:
         return True
     from rapidfuzz.fuzz import ratio
 
-    return bool(ratio(plain, other_plain, score_cutoff=100 * threshold) >= 100 * threshold)
+    return bool(ratio(own, others, score_cutoff=100 * threshold) >= 100 * threshold)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """A text without what spelling adds: case, spacing, punctuation.
+
+    >>> plain("He came  Home!") == plain("he came home")
+    True
+    """
     composed = unicodedata.normalize("NFKC", text).casefold()
     return "".join(character for character in composed if character.isalnum())

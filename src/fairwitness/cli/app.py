@@ -24,10 +24,20 @@ VERBS: dict[str, tuple[str, str]] = {
     "run": ("fairwitness.cli.run:run", "Run the audits of a suite.toml, ending in one report."),
     "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
     "compare": ("fairwitness.cli.compare:compare", "Which gaps changed between two runs, beyond noise."),
+    "kosbi generate-contexts": ("fairwitness.cli.kosbi:generate_contexts", "Draft neutral contexts for every social group."),
+    "kosbi filter-contexts": ("fairwitness.cli.kosbi:filter_contexts", "Remove contexts that do not include their group."),
+    "kosbi train-filter": ("fairwitness.cli.kosbi:train_filter", "Train a filter model, a checkpoint per epoch."),
+    "kosbi augment-contexts": ("fairwitness.cli.kosbi:augment_contexts", "The next pool of context demonstrations."),
+    "kosbi generate-sentences": ("fairwitness.cli.kosbi:generate_sentences", "Draft safe and unsafe sentences after each context."),
+    "kosbi filter-sentences": ("fairwitness.cli.kosbi:filter_sentences", "Keep the sentences that filter checkpoints disagree on."),
+    "kosbi augment-sentences": ("fairwitness.cli.kosbi:augment_sentences", "The next pool of sentence demonstrations."),
+    "kosbi annotate": ("fairwitness.cli.kosbi:annotate", "Serve the annotation page; import and export annotations."),
+    "kosbi run": ("fairwitness.cli.kosbi:run", "One iteration of the whole loop from a TOML file."),
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
 GROUPS: dict[str, str] = {
     "models": "Built-in and cached models.",
+    "kosbi": "Author a bias dataset: generate, filter, annotate, train, augment.",
 }
 
 
@@ -72,12 +82,27 @@ def main(words: Sequence[str] | None = None) -> NoReturn:
 def call(words: list[str]) -> Any:
     """Parse and run one command; errors are raised, not printed."""
     app = build()
-    words, config = _take_config(words)
+    words, config = _take_config(_join_booleans(words))
     if config is not None:
         from cyclopts.config import Toml
 
         app.config = (Toml(config, use_commands_as_keys=False, must_exist=True),)
     return app(words, exit_on_error=False, print_error=False, result_action="return_value")
+
+
+def _join_booleans(words: list[str]) -> list[str]:
+    """`--do_train_only True`, as the seeds spell it, becomes `--do_train_only=True`.
+
+    >>> _join_booleans(["x", "--flag", "True", "--other", "1"])
+    ['x', '--flag=True', '--other', '1']
+    """
+    joined: list[str] = []
+    for word in words:
+        if word.lower() in ("true", "false") and joined and joined[-1].startswith("--") and "=" not in joined[-1]:
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _take_config(words: list[str]) -> tuple[list[str], Path | None]:
