@@ -112,7 +112,9 @@ def conflicts(store: AnnotationStore) -> list[Item]:
 def labelled_row(state: _State, item: Item) -> Row:
     """An item's row in the KoSBi schema: labels by majority or ruling, and what everybody said."""
     votes = state.votes.get(item.id, [])
-    row = apply(state.kind, item.row, state.verdict(item)) if votes or item.id in state.rulings else dict(item.row)
+    # A text that still waits for annotators has no label yet, whatever the first of them said.
+    complete = len(votes) >= state.per_item or item.id in state.rulings
+    row = apply(state.kind, item.row, state.verdict(item)) if complete else dict(item.row)
     row["raw_annotations"] = raw_annotations(state.kind, votes)
     ruling = state.rulings.get(item.id)
     if ruling is not None:

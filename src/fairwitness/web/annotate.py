@@ -116,7 +116,8 @@ class AnnotationPages:
         annotator = self._store.annotator_of_token(token) if token else None
         if annotator is None:
             return self._page(request, "annotate_enter.html", 401 if token else 200, wrong=bool(token))
-        response = RedirectResponse("/", 303)
+        # The lead watches; looking at a text to annotate would keep it from the annotators.
+        response = RedirectResponse("/agreement" if self._store.is_lead(annotator) else "/", 303)
         secure = request.url.scheme == "https"
         session = self._store.open_session(annotator)
         response.set_cookie(SESSION, session, httponly=True, samesite="strict", secure=secure, max_age=14 * 24 * 3600)
