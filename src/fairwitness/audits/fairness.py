@@ -118,7 +118,11 @@ def audit_fairness(config: FairnessConfig) -> FairnessResult:
         result = _measure(frame, reading, settings, classes=config.positive_classes, groups=config.group_one)
         files = write(result, config.out, charts=config.charts)
         asked, failed = result.facts["n_rows"], result.facts["n_failed"]
-        run.seal(files, {"asked": asked, "scored": asked - failed, "failed": failed}, facts=result.facts)
+        inputs = {
+            "preds": str(config.preds.resolve()),
+            "labels_file": str(config.labels_file.resolve()) if config.labels_file else None,
+        }
+        run.seal(files, {"asked": asked, "scored": asked - failed, "failed": failed}, facts=result.facts, inputs=inputs)
     return FairnessResult(result.tables, result.facts, files, result.counts)
 
 
