@@ -198,10 +198,10 @@ def _frame_of(
         names[role] = (given,) if isinstance(given, str) else tuple(given)
         if isinstance(given, Mapping):
             arrays |= {name: np.asarray(column) for name, column in given.items()}
-    if frame is None:
-        frame = tables.as_frame({} if table is None else table)
     try:
         added = [pl.Series(name, column, nan_to_null=True) for name, column in arrays.items()]
+        if frame is None:
+            frame = pl.DataFrame(added) if table is None else tables.as_frame(table)
         return (frame.with_columns(added) if added else frame), names
     except pl.exceptions.PolarsError as error:
         raise InputError(f"The columns given as arrays do not fit together: {error}") from error
@@ -231,7 +231,7 @@ def _measure(
     if found is not None:
         made["per_identity"] = identity_table(found, settings)
     made |= {"summary": summary_table(made["groups"], found, settings, _seen(facts)), "overall": overall_table(overall, settings)}
-    if scores is not None and len(scores.values):
+    if scores is not None and len(scores.edges):
         made |= score_tables(scores, settings)
         facts |= score_facts(scores, made.get("bias_auc"), reading.flags, settings) | {
             "scores_exact": isinstance(scores, ExactScores)
