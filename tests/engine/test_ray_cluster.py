@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,29 +19,10 @@ from fairwitness.engine.choose import map_parts
 from fairwitness.engine.options import EngineOptions
 from fairwitness.errors import InputError, ModelError, RunError
 
+from .conftest import REPOSITORY, STORE
+
 pytest.importorskip("ray", reason="the extra `ray` is not installed")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
-
-REPOSITORY = Path(__file__).parents[2]
-STORE = 80_000_000
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """A head of one CPU and a second node of one CPU."""
-    before = dict(os.environ)
-    os.environ["PYTHONPATH"] = f"{REPOSITORY / 'src'}:{REPOSITORY}"
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    from ray.cluster_utils import Cluster
-
-    started = Cluster(
-        initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False}
-    )
-    started.add_node(num_cpus=1, object_store_memory=STORE)
-    yield started
-    started.shutdown()
-    os.environ.clear()
-    os.environ.update(before)
 
 
 @pytest.fixture

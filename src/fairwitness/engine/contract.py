@@ -46,18 +46,33 @@ def part_key(scorer: Scorer[Any], items: Sequence[Any]) -> str:
     )
 
 
-def stays_here(scorer: Scorer[Any]) -> bool:
-    """Whether this scorer may be used by the process that owns the run only."""
-    return bool(getattr(scorer, "stays_here", False))
+def stays_here(scorer: Any) -> bool:
+    """Whether this scorer, or one inside it, may be used by the process that owns the run only."""
+    return _says(scorer, "stays_here")
 
 
-def recipe(scorer: Scorer[Any]) -> Scorer[Any]:
+def uses_gpu(scorer: Any) -> bool:
+    """Whether this scorer, or one inside it, holds a model that runs on a GPU where there is one."""
+    return _says(scorer, "uses_gpu")
+
+
+def _says(scorer: Any, word: str) -> bool:
+    return bool(getattr(scorer, word, False)) or any(_says(inner, word) for inner in _inside(scorer).values())
+
+
+def _inside(scorer: Any) -> dict[str, Any]:
+    """The dataclasses that a dataclass was made from: a scorer that wraps another."""
+    if not dataclasses.is_dataclass(scorer):
+        return {}
+    values = {each.name: getattr(scorer, each.name) for each in dataclasses.fields(scorer) if each.init}
+    return {name: value for name, value in values.items() if dataclasses.is_dataclass(value) and not isinstance(value, type)}
+
+
+def recipe(scorer: Any) -> Any:
     """The scorer as it was before anything was loaded or looked up: a dataclass made anew from its fields; others as they are."""
-    settings: Any = scorer
-    if not dataclasses.is_dataclass(type(scorer)):
+    if not dataclasses.is_dataclass(scorer) or isinstance(scorer, type):
         return scorer
-    anew: Scorer[Any] = dataclasses.replace(settings)
-    return anew
+    return dataclasses.replace(scorer, **{name: recipe(value) for name, value in _inside(scorer).items()})
 
 
 def require_same(scorer: Scorer[Any], identity: str, where: str) -> None:

@@ -37,6 +37,11 @@ LOCAL = EngineOptions()
 ENGINE_FIELDS = frozenset(field.name for field in fields(EngineOptions))
 
 
+def runs_here(options: EngineOptions) -> bool:
+    """Whether the model is loaded by this very process."""
+    return options.engine == "local" and not options.devices
+
+
 def check_engine(options: ClusterOptions) -> None:
     """Refuse options that contradict each other or name no address."""
     if options.engine not in ("local", "ray"):

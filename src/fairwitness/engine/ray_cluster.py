@@ -20,7 +20,7 @@ from typing import Any
 
 import polars as pl
 
-from fairwitness.engine.contract import Scorer, identity_of, recipe, require_same, score_part
+from fairwitness.engine.contract import Scorer, identity_of, recipe, require_same, score_part, uses_gpu
 from fairwitness.engine.options import ClusterOptions
 from fairwitness.engine.spool import Spool, fill, unpack
 from fairwitness.errors import FairWitnessError, InputError, MissingExtraError, RunError
@@ -170,7 +170,7 @@ def _slots(scorer: Scorer[Any], options: ClusterOptions) -> tuple[int, dict[str,
     import ray
 
     there = ray.cluster_resources()
-    gpus = int(there.get("GPU", 0)) if getattr(scorer, "uses_gpu", False) else 0
+    gpus = int(there.get("GPU", 0)) if uses_gpu(scorer) else 0
     if gpus:
         return gpus, {"num_gpus": 1}
     slots = int(there.get("CPU", 0)) // options.ray_cpus

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from fairwitness.errors import InputError, ServiceError, suggestion
 from fairwitness.files import require_file
@@ -32,6 +32,8 @@ _VARIABLE = re.compile(r"\$([A-Z][A-Z0-9_]*)")
 @dataclass(frozen=True, kw_only=True)
 class HTTPScorer:
     """A scorer whose description is the TOML file at `path`."""
+
+    stays_here: ClassVar[bool] = True  # one process keeps to the quota and holds the key
 
     path: Path
 
