@@ -2,29 +2,18 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
+from tests.fuzz.reader import Reader
+from tests.fuzz.rooms import ROOMS, with_cassette
 
 from fairwitness import runs, tables
 from fairwitness.cli.app import call
 from fairwitness.errors import EvidenceError
-
-Read = Callable[[Path], object]
-
-
-@dataclass(frozen=True)
-class Reader:
-    """`read` is given a file called `name`; `seeds` are files it should take; `words` are the names it looks for."""
-
-    read: Read
-    name: str
-    seeds: tuple[bytes, ...]
-    words: tuple[str, ...] = ()
-
 
 FRAME = pl.DataFrame(
     {
@@ -116,8 +105,13 @@ MANIFEST = {
     },
 }
 
+with tempfile.TemporaryDirectory() as _folder:
+    _CASSETTE = with_cassette(Path(_folder))
+
 READERS: dict[str, Reader] = {
     **dict(_tables()),
+    **ROOMS,
+    **_CASSETTE,
     "config_toml": Reader(_config, "audit.toml", (b'out = "x.html"\n[nested]\nlist = [1, 2]\n', b"out = 3\n"), ("out", "runs")),
     "manifest": Reader(_manifest, "run.json", (json.dumps(MANIFEST).encode(),), ("audits", "kind", "status", "outputs", "counts")),
     "suite_toml": Reader(
