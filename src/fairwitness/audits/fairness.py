@@ -13,7 +13,8 @@ import polars as pl
 
 from fairwitness import runs, tables
 from fairwitness.audits.fairness_files import stored, write
-from fairwitness.audits.fairness_input import BACKGROUND, OVERALL, Reading, Tally, count, label_kind, open_predictions
+from fairwitness.audits.fairness_input import BACKGROUND, OVERALL, Reading, Tally, count, label_kind
+from fairwitness.audits.fairness_join import open_predictions
 from fairwitness.audits.fairness_measurements import measurements, multigroup_measurements
 from fairwitness.audits.fairness_multigroup import binarised, multigroup
 from fairwitness.audits.fairness_result import FairnessResult

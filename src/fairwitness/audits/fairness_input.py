@@ -1,18 +1,16 @@
-"""From a table of predictions to counts: finding the columns, joining the labels, checking every value, counting part by part.
+"""From a table of predictions to counts: checking every value, telling groups apart, counting part by part.
 
 What is wrong with the input is said here, in words, before any number is made. What the counts mean is fairness_tables.py's.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fairwitness import tables
 from fairwitness.errors import InputError
 from fairwitness.metrics.counts import NONE, Counts, FlagCounter, bitmap, count_groups, from_bitmap, ordered
 from fairwitness.metrics.scores import BINS, EXACT_ROWS, BinnedScores, ExactScores, ScorePart, ScoreTable, bin_edges
@@ -24,7 +22,6 @@ MOST_GROUPS = 10_000
 # AUCs, sweeps and calibration are made for each value of a group column up to this many values.
 MOST_GROUPS_WITH_SCORES = 50
 ROWS_PER_PART = 131_072
-_INDEX = "idx"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,82 +75,6 @@ class Tally:
                 f"--group_cols {name} has more than {MOST_GROUPS:,} distinct values ({groups:,} so far), too many to compare. "
                 f"Put them into bins first (such as ages into ranges), and name the column of bins."
             )
-
-
-def open_predictions(preds: Path, labels: Path | None, reading: Reading) -> pl.LazyFrame:
-    """The columns that are needed, labels joined on `idx` where they are in a file of their own."""
-    own = tables.columns_of(preds)
-    other = tables.columns_of(labels) if labels else []
-    where = f"{preds} or {labels}" if labels else str(preds)
-    for name in reading.columns:
-        required = name in (reading.pred, reading.score, reading.error)
-        flag = reading.flag_of(name)
-        tables.require_columns(own if required else [*own, *other], [name], preds if required else where, flag=flag)
-    frame = tables.scan(preds)
-    if _INDEX in own:
-        refuse_duplicates(frame, preds)
-    if labels is None:
-        return frame.select(reading.columns)
-    borrowed = [name for name in reading.columns if name not in own]
-    return _join(frame, labels, borrowed, preds=preds, indexed=(_INDEX in own, _INDEX in other)).select(reading.columns)
-
-
-def refuse_duplicates(frame: pl.LazyFrame, where: Path) -> None:
-    """Raise when an `idx` occurs twice or is empty. Ascending ones, the usual case, are checked without holding them."""
-    last: Any = None
-    for part in frame.select(_INDEX).collect_batches(chunk_size=1_000_000, maintain_order=True):
-        column = part[_INDEX]
-        if column.null_count():
-            raise InputError(f"{where} has {column.null_count():,} rows with an empty '{_INDEX}'. Each row needs its own.")
-        rising = bool((column.diff().drop_nulls() > 0).all()) if column.dtype.is_numeric() else False
-        if not rising or (last is not None and column.len() and column[0] <= last):
-            break
-        last = column[-1] if column.len() else last
-    else:
-        return
-    twice = frame.group_by(_INDEX).len().filter(pl.col("len") > 1).sort(_INDEX).head(1).collect()
-    if twice.height:
-        raise InputError(f"'{_INDEX}' {twice[_INDEX][0]} occurs {twice['len'][0]} times in {where}; each row must occur once.")
-
-
-def _join(frame: pl.LazyFrame, labels: Path, borrowed: Sequence[str], *, preds: Path, indexed: tuple[bool, bool]) -> pl.LazyFrame:
-    other = tables.scan(labels)
-    if indexed[1] and not indexed[0]:
-        raise InputError(f"{labels} has a column '{_INDEX}' and {preds} has none to join it on. Add '{_INDEX}' to {preds}.")
-    if indexed[1]:
-        refuse_duplicates(other, labels)
-    else:
-        other = other.with_row_index(_INDEX)
-    if not indexed[0]:
-        _same_length(preds, labels)
-        frame = frame.with_row_index(_INDEX)
-    kinds = [source.collect_schema()[_INDEX] for source in (frame, other)]
-    if kinds[0].is_numeric() != kinds[1].is_numeric():
-        raise InputError(
-            f"'{_INDEX}' is {kinds[0]} in {preds} and {kinds[1]} in {labels}, so that no row can match. Make them alike."
-        )
-    frame, other = (source.with_columns(_whole(_INDEX, kind)) for source, kind in zip((frame, other), kinds, strict=True))
-    other = other.select(_INDEX, *borrowed)
-    lost = frame.select(_INDEX).join(other.select(_INDEX), on=_INDEX, how="anti").sort(_INDEX).collect()
-    if lost.height:
-        raise InputError(
-            f"{lost.height:,} of the predictions have no row in {labels}: '{_INDEX}' {lost[_INDEX][0]} is the first. "
-            f"Give the file that was scored, or remove those predictions."
-        )
-    return frame.join(other, on=_INDEX, how="left", maintain_order="left")
-
-
-def _whole(name: str, kind: pl.DataType) -> pl.Expr:
-    return pl.col(name).cast(pl.Int64) if kind.is_numeric() else pl.col(name)
-
-
-def _same_length(preds: Path, labels: Path) -> None:
-    ours, theirs = tables.count_rows(preds), tables.count_rows(labels)
-    if ours != theirs:
-        raise InputError(
-            f"{preds} has {ours:,} rows and {labels} has {theirs:,}. Without a column '{_INDEX}' they are matched row by row, "
-            f"so they must be equally long. Add '{_INDEX}' to {preds}: the number of the row in {labels}, from 0."
-        )
 
 
 def label_kind(frame: pl.LazyFrame, reading: Reading) -> bool:
@@ -319,6 +240,10 @@ def encode(column: pl.Series) -> tuple[NDArray[Any], list[str]]:
         column = column.cast(pl.Int8)
     elif not column.dtype.is_integer():
         column = column.cast(pl.String)
+    if column.dtype.is_integer() and not column.null_count() and column.len():
+        quick = _encode_integers(column.to_numpy())
+        if quick is not None:
+            return quick
     values = column.drop_nulls().unique().sort()
     if values.len() > MOST_GROUPS:
         raise InputError(
@@ -327,6 +252,17 @@ def encode(column: pl.Series) -> tuple[NDArray[Any], list[str]]:
         )
     places = column.replace_strict(values, pl.Series(range(values.len()), dtype=pl.Int32), default=NONE, return_dtype=pl.Int32)
     return places.fill_null(NONE).to_numpy(), [str(value) for value in values.to_list()]
+
+
+def _encode_integers(values: NDArray[Any]) -> tuple[NDArray[Any], list[str]] | None:
+    """The same for whole numbers close together, by a table of those that occur instead of a search."""
+    lowest, highest = int(values.min()), int(values.max())
+    if highest - lowest > MOST_GROUPS:
+        return None
+    shifted = (values.astype(np.int64) - lowest).astype(np.int32)
+    present = np.bincount(shifted, minlength=highest - lowest + 1) > 0
+    place = (np.cumsum(present) - 1).astype(np.int32)
+    return place[shifted], [str(lowest + int(offset)) for offset in np.flatnonzero(present)]
 
 
 def _recode(codes: NDArray[Any], names: Sequence[str], classes: Sequence[str]) -> NDArray[Any]:
