@@ -136,8 +136,7 @@ def _predictions(recorded: Recorded, flags: list[str]) -> pl.DataFrame:
     pred = None if threshold is not None else str(question["pred_col"])
     score = str(question["score_col"]) if threshold is not None else None
     reading = Reading(label=str(question["label_col"]), pred=pred, score=score, error=error, flags=tuple(flags))
-    lazy = open_predictions(preds, Path(labels) if labels else None, reading)
-    frame = lazy.collect()
+    frame = open_predictions(preds, Path(labels) if labels else None, reading).lazy().collect()
     if "idx" in own:
         frame = frame.with_columns(tables.read(preds, ["idx"])["idx"])
     guessed = pl.col(pred).cast(pl.Float64) >= 0.5 if pred else pl.col(str(score)) >= threshold

@@ -5,12 +5,15 @@ What is wrong with the input is said here, in words, before any number is made. 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from fairwitness import tables
+from fairwitness.audits.fairness_columns import MOST_GROUPS, encode, numbers, recode
 from fairwitness.errors import InputError
 from fairwitness.metrics.counts import NONE, Counts, FlagCounter, bitmap, count_groups, from_bitmap, ordered
 from fairwitness.metrics.scores import BINS, EXACT_ROWS, BinnedScores, ExactScores, ScorePart, ScoreTable, bin_edges
@@ -18,7 +21,6 @@ from fairwitness.metrics.scores import BINS, EXACT_ROWS, BinnedScores, ExactScor
 BACKGROUND = "background"
 OVERALL = "overall"
 MISSING = "(missing)"
-MOST_GROUPS = 10_000
 # AUCs, sweeps and calibration are made for each value of a group column up to this many values.
 MOST_GROUPS_WITH_SCORES = 50
 ROWS_PER_PART = 131_072
@@ -77,10 +79,26 @@ class Tally:
             )
 
 
-def label_kind(frame: pl.LazyFrame, reading: Reading) -> bool:
+@dataclass(frozen=True)
+class FileRows:
+    """The wanted columns of a table file, of which no more than a part is ever held."""
+
+    path: Path
+    columns: tuple[str, ...]
+
+    def lazy(self) -> pl.LazyFrame:
+        return tables.scan(self.path).select(self.columns)
+
+    def parts(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        return tables.batches(self.path, columns, rows=ROWS_PER_PART)
+
+
+Rows = pl.DataFrame | pl.LazyFrame | FileRows
+
+
+def label_kind(rows: Rows, reading: Reading) -> bool:
     """Whether labels are names of classes (True), or 0/1 and fractions between, cut at 0.5 (False). Anything else is refused."""
-    column = pl.col(reading.label)
-    kind = frame.collect_schema()[reading.label]
+    kind = rows.lazy().collect_schema()[reading.label]
     if kind == pl.Boolean or kind == pl.Null:
         return False
     if not kind.is_numeric():
@@ -90,10 +108,14 @@ def label_kind(frame: pl.LazyFrame, reading: Reading) -> bool:
             f"--label_col {reading.label} holds text ({kind}). With --id_cols, labels must be 0 or 1, or fractions between. "
             f"Turn them into 0/1, or compare classes by name with --group_cols alone."
         )
-    values = column.cast(pl.Float64).fill_nan(None)
-    fraction = (values % 1 != 0).any().alias("fraction")
-    low, high, fractions = frame.select(values.min().alias("low"), values.max().alias("high"), fraction).collect().row(0)
-    if low is None or (low >= 0 and high <= 1):
+    low, high, fractions = np.inf, -np.inf, False
+    for part in _parts(rows, [reading.label]):
+        values = part[reading.label].drop_nulls().to_numpy()
+        values = values[~np.isnan(values)] if kind.is_float() else values
+        if len(values):
+            low, high = min(low, float(values.min())), max(high, float(values.max()))
+            fractions = fractions or (kind.is_float() and bool((values % 1 != 0).any()))
+    if low >= 0 and high <= 1:
         return False
     if reading.flags or fractions:
         wrong = low if low < 0 else high
@@ -102,13 +124,12 @@ def label_kind(frame: pl.LazyFrame, reading: Reading) -> bool:
     return True
 
 
-def count(frame: pl.LazyFrame | pl.DataFrame, reading: Reading) -> tuple[Tally, ScoreTable | None]:
+def count(rows: Rows, reading: Reading) -> tuple[Tally, ScoreTable | None]:
     """Count everything in one pass, part by part."""
-    lazy = frame.lazy()
-    _check_flags(lazy, reading)
+    _check_flags(rows.lazy(), reading)
     tally = Tally()
-    keeper = _score_keeper(lazy, reading)
-    for part in _parts(frame):
+    keeper = _score_keeper(rows, reading)
+    for part in _parts(rows, reading.columns):
         truth, predicted, classes = _outcomes(part, reading)
         tally.n_rows += part.height
         tally.n_unlabelled += int(np.count_nonzero(truth == NONE))
@@ -141,27 +162,28 @@ class _Keeper:
         return self._binned if self._binned is not None else ExactScores(self._parts)
 
 
-def _score_keeper(lazy: pl.LazyFrame, reading: Reading) -> _Keeper:
+def _score_keeper(rows: Rows, reading: Reading) -> _Keeper:
     if reading.score is None:
         return _Keeper(None)
-    rows = int(lazy.select(pl.len()).collect().item())
-    if rows <= EXACT_ROWS:
+    number = int(rows.lazy().select(pl.len()).collect().item())
+    if number <= EXACT_ROWS:
         return _Keeper(None)
-    every = -(-rows // (16 * BINS))
-    sample = lazy.select(_numeric(reading.score)).gather_every(every).collect()[reading.score].drop_nulls().to_numpy()
+    every = -(-number // (16 * BINS))
+    looks = [numbers(part[reading.score][::every], f"--score_col {reading.score}") for part in _parts(rows, [reading.score])]
+    sample = np.concatenate(looks)
     return _Keeper(bin_edges(sample[np.isfinite(sample)] * (1 if reading.positive_label else -1)))
 
 
-def _numeric(name: str) -> pl.Expr:
-    return pl.col(name).cast(pl.Float64, strict=False)
-
-
-def _parts(frame: pl.LazyFrame | pl.DataFrame) -> Iterator[pl.DataFrame]:
-    if isinstance(frame, pl.DataFrame):
-        # Slices that fit the processor's cache: a column is compared, packed and forgotten before the next one is read.
-        yield from ([frame] if frame.height <= ROWS_PER_PART else frame.iter_slices(ROWS_PER_PART))
+def _parts(rows: Rows, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    if isinstance(rows, FileRows):
+        yield from rows.parts(columns)
+    elif isinstance(rows, pl.LazyFrame):
+        yield from rows.select(columns).collect_batches(chunk_size=ROWS_PER_PART, maintain_order=True)
+    elif rows.height <= ROWS_PER_PART:
+        yield rows.select(columns)
     else:
-        yield from frame.collect_batches(chunk_size=ROWS_PER_PART, maintain_order=True)
+        # Slices that fit the processor's cache: a column is compared, packed and forgotten before the next one is read.
+        yield from rows.select(columns).iter_slices(ROWS_PER_PART)
 
 
 def _check_flags(lazy: pl.LazyFrame, reading: Reading) -> None:
@@ -181,7 +203,7 @@ def _outcomes(part: pl.DataFrame, reading: Reading) -> tuple[NDArray[Any], NDArr
         truth, names = encode(part[reading.label])
         predicted, called = encode(part[_known(reading.pred)])
         classes = ordered([*names, *called])
-        truth, predicted = _recode(truth, names, classes), _recode(predicted, called, classes)
+        truth, predicted = recode(truth, names, classes), recode(predicted, called, classes)
     else:
         truth, classes = _binary_truth(part[reading.label], reading), ("0", "1")
         predicted = _binary_prediction(part, reading)
@@ -217,58 +239,6 @@ def _binary_prediction(part: pl.DataFrame, reading: Reading) -> NDArray[Any]:
                 f"--score_col {reading.pred} with --score_threshold, the score from which a row counts as positive."
             )
     return np.where(np.isnan(values), np.int8(NONE), ((values == 1) == bool(reading.positive_label)).astype(np.int8))
-
-
-def numbers(column: pl.Series, what: str) -> NDArray[np.float64]:
-    """A column as floats, NaN where it is empty. Text that is not a number is refused."""
-    if column.dtype.is_float() and not column.null_count():
-        return column.cast(pl.Float64).to_numpy()
-    found = column.cast(pl.Float64, strict=False)
-    if found.null_count() > column.null_count():
-        wrong = column.filter(found.is_null() & column.is_not_null())[0]
-        raise InputError(f"{what} holds {wrong!r}, which is not a number.")
-    return found.fill_null(float("nan")).to_numpy()
-
-
-def encode(column: pl.Series) -> tuple[NDArray[Any], list[str]]:
-    """Codes and names of any column's values; NONE where it is empty. Whole numbers are named without a point: 2.0 is '2'."""
-    if column.dtype.is_float():
-        column = column.fill_nan(None)
-        if bool((column.drop_nulls() % 1 == 0).all()) and bool(column.drop_nulls().is_finite().all()):
-            column = column.cast(pl.Int64)
-    elif column.dtype == pl.Boolean:
-        column = column.cast(pl.Int8)
-    elif not column.dtype.is_integer():
-        column = column.cast(pl.String)
-    if column.dtype.is_integer() and not column.null_count() and column.len():
-        quick = _encode_integers(column.to_numpy())
-        if quick is not None:
-            return quick
-    values = column.drop_nulls().unique().sort()
-    if values.len() > MOST_GROUPS:
-        raise InputError(
-            f"Column '{column.name}' has {values.len():,} distinct values, more than the {MOST_GROUPS:,} that can be compared. "
-            f"Put them into bins first (such as ages into ranges), and name the column of bins."
-        )
-    places = column.replace_strict(values, pl.Series(range(values.len()), dtype=pl.Int32), default=NONE, return_dtype=pl.Int32)
-    return places.fill_null(NONE).to_numpy(), [str(value) for value in values.to_list()]
-
-
-def _encode_integers(values: NDArray[Any]) -> tuple[NDArray[Any], list[str]] | None:
-    """The same for whole numbers close together, by a table of those that occur instead of a search."""
-    lowest, highest = int(values.min()), int(values.max())
-    if highest - lowest > MOST_GROUPS:
-        return None
-    shifted = (values.astype(np.int64) - lowest).astype(np.int32)
-    present = np.bincount(shifted, minlength=highest - lowest + 1) > 0
-    place = (np.cumsum(present) - 1).astype(np.int32)
-    return place[shifted], [str(lowest + int(offset)) for offset in np.flatnonzero(present)]
-
-
-def _recode(codes: NDArray[Any], names: Sequence[str], classes: Sequence[str]) -> NDArray[Any]:
-    place = {name: index for index, name in enumerate(classes)}
-    lookup = np.array([*(place[name] for name in names), NONE], np.int32)
-    return np.asarray(lookup[codes])
 
 
 @dataclass

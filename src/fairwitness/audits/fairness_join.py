@@ -7,13 +7,13 @@ from typing import Any
 import polars as pl
 
 from fairwitness import tables
-from fairwitness.audits.fairness_input import Reading
+from fairwitness.audits.fairness_input import FileRows, Reading
 from fairwitness.errors import InputError
 
 _INDEX = "idx"
 
 
-def open_predictions(preds: Path, labels: Path | None, reading: Reading) -> pl.LazyFrame:
+def open_predictions(preds: Path, labels: Path | None, reading: Reading) -> FileRows | pl.LazyFrame:
     """The columns that are needed, labels joined on `idx` where they are in a file of their own."""
     own = tables.columns_of(preds)
     other = tables.columns_of(labels) if labels else []
@@ -22,19 +22,19 @@ def open_predictions(preds: Path, labels: Path | None, reading: Reading) -> pl.L
         required = name in (reading.pred, reading.score, reading.error)
         flag = reading.flag_of(name)
         tables.require_columns(own if required else [*own, *other], [name], preds if required else where, flag=flag)
-    frame = tables.scan(preds)
     if _INDEX in own:
-        refuse_duplicates(frame, preds)
+        refuse_duplicates(preds)
     if labels is None:
-        return frame.select(reading.columns)
+        return FileRows(preds, tuple(reading.columns))
+    frame = tables.scan(preds)
     borrowed = [name for name in reading.columns if name not in own]
     return _join(frame, labels, borrowed, preds=preds, indexed=(_INDEX in own, _INDEX in other)).select(reading.columns)
 
 
-def refuse_duplicates(frame: pl.LazyFrame, where: Path) -> None:
+def refuse_duplicates(where: Path) -> None:
     """Raise when an `idx` occurs twice or is empty. Ascending ones, the usual case, are checked without holding them."""
     last: Any = None
-    for part in frame.select(_INDEX).collect_batches(chunk_size=1_000_000, maintain_order=True):
+    for part in tables.batches(where, [_INDEX], rows=1_000_000):
         column = part[_INDEX]
         if column.null_count():
             raise InputError(f"{where} has {column.null_count():,} rows with an empty '{_INDEX}'. Each row needs its own.")
@@ -44,7 +44,7 @@ def refuse_duplicates(frame: pl.LazyFrame, where: Path) -> None:
         last = column[-1] if column.len() else last
     else:
         return
-    twice = frame.group_by(_INDEX).len().filter(pl.col("len") > 1).sort(_INDEX).head(1).collect()
+    twice = tables.scan(where).group_by(_INDEX).len().filter(pl.col("len") > 1).sort(_INDEX).head(1).collect()
     if twice.height:
         raise InputError(f"'{_INDEX}' {twice[_INDEX][0]} occurs {twice['len'][0]} times in {where}; each row must occur once.")
 
@@ -54,7 +54,7 @@ def _join(frame: pl.LazyFrame, labels: Path, borrowed: Sequence[str], *, preds: 
     if indexed[1] and not indexed[0]:
         raise InputError(f"{labels} has a column '{_INDEX}' and {preds} has none to join it on. Add '{_INDEX}' to {preds}.")
     if indexed[1]:
-        refuse_duplicates(other, labels)
+        refuse_duplicates(labels)
     else:
         other = other.with_row_index(_INDEX)
     if not indexed[0]:
