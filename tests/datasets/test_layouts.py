@@ -1,4 +1,4 @@
-"""The authors' layouts for which no real copy is at hand, built small: Kaggle, the civil zip, WILDS, SBIC, the Hub's Parquet folders."""
+"""The authors' layouts for which no real copy is at hand, built small: Kaggle, the civil zip, WILDS, SBIC, Parquet folders."""
 
 import gzip
 import io
