@@ -74,6 +74,8 @@ def test_jigsaw_splits_within_one_file_and_in_a_folder(tmp_path: Path) -> None:
     write(kaggle(2).select("id", "comment_text"), folder / "sample_submission.csv")
     assert load_dataset("jigsaw", source=folder)["split"].to_list() == ["train"] * 6
     assert load_dataset("jigsaw", source=folder, split="all").height == 10, "no comment comes twice"
+    assert load_dataset("jigsaw", source=folder, split="validation")["id"].to_list() == ["5006", "5007"]
+    assert load_dataset("jigsaw", source=folder, split="test")["id"].to_list() == ["5008", "5009"]
 
 
 def test_jigsaw_keeps_what_a_smaller_table_has(tmp_path: Path) -> None:

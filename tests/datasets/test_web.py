@@ -87,3 +87,13 @@ def test_only_the_wanted_split_is_fetched(web_server, own_cache: Path) -> None:
     assert [file.name for file in web.fetch(WebFiles(files), "x", "test").files] == ["test.csv"]
     assert [file.name for file in web.fetch(WebFiles(files), "x", "").files] == ["train.csv"]
     assert [file.name for file in web.fetch(WebFiles(files), "x", "all").files] == ["train.csv", "test.csv"]
+
+
+def test_two_who_want_the_same_file_fetch_it_once(web_server, tmp_path: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    web_server.files["/data.bin"] = DATA
+    with ThreadPoolExecutor(4) as pool:
+        paths = list(pool.map(lambda _: web.fetch_file(a_file(web_server.url), tmp_path / "data.bin"), range(4)))
+    assert {path.read_bytes() for path in paths} == {DATA}
+    assert web_server.ranges() == [""]
