@@ -59,9 +59,8 @@ def main() -> None:
         folder = Path(name)
         source = folder / "all_data.csv"
         make(source)
-        print(
-            f"`data download --dataset jigsaw --source all_data.csv`: {ROWS:,} rows, {source.stat().st_size / 1e6:,.0f} MB of CSV.\n"
-        )
+        size = f"{ROWS:,} rows, {source.stat().st_size / 1e6:,.0f} MB of CSV"
+        print(f"`data download --dataset jigsaw --source all_data.csv`: {size}.\n")
         print("| rows | seconds | peak memory MB | limit MB |\n|---|---|---|---|")
         for what, words in COMMANDS.items():
             seconds, megabytes = measure(words, source, folder)
