@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from fairwitness.cli.app import VERBS
+from fairwitness.cli.verbs import VERBS
 
 HEADER = b"id,comment_text,target,male\n"
 ROWS = b"1,fine words,0.1,0\n2,rude words,0.9,1\n"
