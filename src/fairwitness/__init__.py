@@ -11,6 +11,7 @@ from fairwitness.version import __version__
 # public name → where it lives
 _PUBLIC = {
     "FairWitnessError": "fairwitness.errors",
+    "load_dataset": "fairwitness.datasets.download",
     "group_fairness": "fairwitness.audits.fairness",
 }
 
