@@ -22,6 +22,7 @@ from fairwitness.tables import read
 
 PREDS, TEST, HISTORY, PERFORMANCE, MODEL = "preds.parquet", "test.parquet", "history.csv", "performance.csv", "model.pt"
 FAIRNESS, OVER_SEEDS = "fairness.csv", "seeds.csv"
+_WORDS = r"^(class|group|positive|group_1|.*_pair|.*_class)$"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,12 +247,14 @@ def _one(config: UserModelConfig, prepared: Prepared, seed: int, folder: Path) -
         )
     )
     made = {"performance": read(folder / PERFORMANCE), "multigroup": found.multigroup, "binarised": found.tables["binarised"]}
+    # A CSV cell does not tell the class "1" from the number 1.
+    made = {name: table.with_columns(pl.col(_WORDS).cast(pl.String)) for name, table in made.items()}
     made["history"] = read(folder / HISTORY)
     files = [folder / name for name in (PREDS, TEST, PERFORMANCE, HISTORY, MODEL)] + found.files
     if config.charts:
         from fairwitness.report.user_model_charts import draw_user_model
 
-        files += draw_user_model(found.multigroup, folder, f"{config.model} on {config.dataset}, {config.label}, seed {seed}")
+        files += draw_user_model(made["multigroup"], folder, f"{config.model} on {config.dataset}, {config.label}, seed {seed}")
     return UserModelResult(made, {"seed": seed, **facts}, files)
 
 

@@ -78,7 +78,9 @@ def _number(value: float | None) -> float:
 def draw_curve(curve: pl.DataFrame, path: Path, title: str) -> Path:
     """Accuracy against the gap, one point a strength, with the spread over seeds as bars."""
     figure, axis = new_figure(6.5, 4.2)
-    rows = curve.sort("strength").to_dicts()
+    label = curve["gap"][0]
+    # A strength at which the gap is undefined has no place on the curve.
+    rows = curve.drop_nulls("gap_mean").sort("strength").to_dicts()
     axis.plot([r["gap_mean"] for r in rows], [r["accuracy_mean"] for r in rows], color=GREY, linewidth=1, zorder=1)
     for row in rows:
         colour = ORANGE if row["strength"] == 0 else BLUE
@@ -95,7 +97,7 @@ def draw_curve(curve: pl.DataFrame, path: Path, title: str) -> Path:
         axis.annotate(
             f"{row['strength']:g}", (row["gap_mean"], row["accuracy_mean"]), xytext=(5, 5), textcoords="offset points", fontsize=8
         )
-    axis.set_xlabel(f"{rows[0]['gap']} (mean over seeds; bars: one standard deviation)", fontsize=9, color=INK)
+    axis.set_xlabel(f"{label} (mean over seeds; bars: one standard deviation)", fontsize=9, color=INK)
     axis.set_ylabel("accuracy", fontsize=9, color=INK)
     axis.set_title(title, loc="left", fontsize=11, color=INK)
     return save_figure(figure, path)
