@@ -54,6 +54,8 @@ def disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if error.errno is None:  # a library's own error that merely inherits from OSError
+            raise
         raise RunError(_explain(error, Path(path))) from error
 
 

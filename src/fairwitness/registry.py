@@ -17,7 +17,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
     },
     "datasets": {},
     "models": {
-        "smollm2": "fairwitness.models.smollm2:SMOLLM2",
+        "smollm2": "fairwitness.models.smollm2:pull",
     },
 }
 

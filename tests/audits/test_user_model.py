@@ -155,7 +155,7 @@ def test_views_show_what_binarising_hides(folder: Path) -> None:
     full = table.filter(pl.col("view") == "multiclass × multigroup")
     assert full["hidden"].drop_nulls().abs().max() == 0
     test = pl.read_parquet(folder / "run" / "test.parquet")
-    rates = test.with_columns(one=pl.col("age") == 2, hit=pl.col("pred") == 2).group_by("one").agg(pl.col("hit").mean())["hit"]
+    rates = test.with_columns(one=pl.col("age") == 2, hit=pl.col("pred") == "2").group_by("one").agg(pl.col("hit").mean())["hit"]
     both = table.filter((pl.col("view") == "binary × binary groups") & (pl.col("metric") == "statistical_parity"))
     assert both["spread"][0] == pytest.approx(rates.max() - rates.min())
 

@@ -118,7 +118,11 @@ def audit_fairness(config: FairnessConfig) -> FairnessResult:
         result = _measure(frame, reading, settings, classes=config.positive_classes, groups=config.group_one)
         files = write(result, config.out, charts=config.charts)
         asked, failed = result.facts["n_rows"], result.facts["n_failed"]
-        run.seal(files, {"asked": asked, "scored": asked - failed, "failed": failed}, facts=result.facts)
+        inputs = {
+            "preds": str(config.preds.resolve()),
+            "labels_file": str(config.labels_file.resolve()) if config.labels_file else None,
+        }
+        run.seal(files, {"asked": asked, "scored": asked - failed, "failed": failed}, facts=result.facts, inputs=inputs)
     return FairnessResult(result.tables, result.facts, files, result.counts)
 
 
@@ -189,10 +193,10 @@ def _frame_of(
         names[role] = (given,) if isinstance(given, str) else tuple(given)
         if isinstance(given, Mapping):
             arrays |= {name: np.asarray(column) for name, column in given.items()}
-    if frame is None:
-        frame = tables.as_frame({} if table is None else table)
     try:
         added = [pl.Series(name, column, nan_to_null=True) for name, column in arrays.items()]
+        if frame is None:
+            frame = pl.DataFrame(added) if table is None else tables.as_frame(table)
         return (frame.with_columns(added) if added else frame), names
     except pl.exceptions.PolarsError as error:
         raise InputError(f"The columns given as arrays do not fit together: {error}") from error
@@ -221,7 +225,7 @@ def _measure(
     if found is not None:
         made["per_identity"] = identity_table(found, settings)
     made |= {"summary": summary_table(made["groups"], found, settings, _seen(facts)), "overall": overall_table(overall, settings)}
-    if scores is not None and len(scores.values):
+    if scores is not None and len(scores.edges):
         made |= score_tables(scores, settings)
         facts |= score_facts(scores, made.get("bias_auc"), reading.flags, settings) | {
             "scores_exact": isinstance(scores, ExactScores)

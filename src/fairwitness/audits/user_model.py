@@ -279,8 +279,9 @@ def _train(config: UserModelConfig, prepared: Prepared, seed: int, folder: Path,
             ),
         )
     preds = prediction_table(prepared, trained)
-    test = preds.filter(pl.col("split") == "test").drop("split")
-    scores = performance(test, prepared.label.values, confidence=config.confidence)
+    # Classes are names from here on: a test part that happens to hold only 0 and 1 is not thereby a yes-no question.
+    test = preds.filter(pl.col("split") == "test").drop("split").with_columns(pl.col("label", "pred").cast(pl.String))
+    scores = performance(test, [str(value) for value in prepared.label.values], confidence=config.confidence)
     history = pl.DataFrame(trained.history).drop("seconds")
     outputs = [
         tables.write(preds, folder / PREDS),

@@ -1,4 +1,4 @@
-"""The `fairwitness` command: the table of verbs, and how a call begins and ends.
+"""The `fairwitness` command: how a call begins and ends. Which verbs there are is in verbs.py.
 
 Verbs are named by import path and loaded when called, so that `--help` is instant. Flags may be spelt --text_col or --text-col;
 lists take spaces or commas; `--config file.toml` fills the same options as the flags, which win.
@@ -11,26 +11,13 @@ from typing import Any, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter, Token, convert
 
+from fairwitness.cli.verbs import GROUPS, VERBS
 from fairwitness.errors import FairWitnessError, InputError
 from fairwitness.version import __version__
 
-# verb → (where it lives, what it does). A verb of two words belongs to a group, which stands alone in GROUPS.
-VERBS: dict[str, tuple[str, str]] = {
-    "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
-    "usermodel train": ("fairwitness.cli.usermodel:train", "Train a graph user model and measure it by class and group."),
-    "usermodel compare-views": ("fairwitness.cli.usermodel:compare_views_command", "What binarising hides, over a finished run."),
-    "usermodel curve": ("fairwitness.cli.usermodel:curve", "Accuracy against a gap under group-reweighted training."),
-    "usermodel build": ("fairwitness.cli.usermodel:build", "Build a graph's files from the raw public files."),
-    "usermodel generate": ("fairwitness.cli.usermodel:generate", "Make up a graph like Alibaba's or JD's."),
-    "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
-}
-GROUPS: dict[str, str] = {
-    "usermodel": "Graph user models: train, compare views, trade accuracy against gaps, build and generate graphs.",
-}
-
 
 def _convert(type_: Any, tokens: Sequence[Token]) -> Any:
-    """Lists of words may come with commas; everything else is as cyclopts does it."""
+    """Lists of words or numbers may come with commas; everything else is as cyclopts does it."""
     if type_ in (tuple[str, ...], tuple[int, ...], tuple[float, ...]):
         words = [word for token in tokens for word in token.value.split(",") if word]
         if type_ == tuple[str, ...]:

@@ -1,0 +1,143 @@
+"""Holding a finished run to limits, for CI: pass, fail, or not enough evidence.
+
+The policy itself is metrics/policy.py; this file finds a run's measurements, reads the rules, and adds the one rule that is about
+the run as a whole: how much of it could be scored.
+"""
+
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from fairwitness import tables
+from fairwitness.audits.result import AuditResult
+from fairwitness.errors import InputError, suggestion
+from fairwitness.files import require_file
+from fairwitness.metrics.policy import Rule, Verdict, judge_all, overall
+from fairwitness.report.recorded import Recorded, recorded_in
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateConfig:
+    """Limits on a run. Each is judged against the interval, never the point alone."""
+
+    rules: Path | None = None
+    """A TOML file with [[rule]] tables (metric, most, least, target, attribute, group, class, min_n)."""
+    max_spd: float | None = None
+    """Largest absolute statistical parity difference."""
+    max_eopp: float | None = None
+    """Largest absolute equal opportunity difference."""
+    max_fpr_gap: float | None = None
+    """Largest absolute difference of false positive rates."""
+    max_eodds: float | None = None
+    """Largest equalized odds difference."""
+    max_accuracy_gap: float | None = None
+    """Largest absolute difference of accuracies."""
+    min_impact_ratio: float | None = None
+    """Smallest disparate impact ratio (0.8 is the four-fifths rule)."""
+    max_ss_distance: float | None = None
+    """Largest distance of StereoSet's SS from 50."""
+    min_icat: float | None = None
+    """Smallest ICAT of StereoSet."""
+    max_paired_gap: float | None = None
+    """Largest absolute paired difference between two groups of a counterfactual audit."""
+    min_coverage: float | None = None
+    """Smallest share of rows that could be scored."""
+    min_n: int = 0
+    """Fewest rows a measurement may rest on."""
+
+
+# option → the rule it stands for
+SHORT: dict[str, dict[str, Any]] = {
+    "max_spd": {"metric": "statistical_parity_difference", "target": 0.0},
+    "max_eopp": {"metric": "equal_opportunity_difference", "target": 0.0},
+    "max_fpr_gap": {"metric": "false_positive_rate_difference", "target": 0.0},
+    "max_eodds": {"metric": "equalized_odds_difference"},
+    "max_accuracy_gap": {"metric": "accuracy_difference", "target": 0.0},
+    "min_impact_ratio": {"metric": "disparate_impact_ratio"},
+    "max_ss_distance": {"metric": "reference_ss", "target": 50.0, "class_": ""},
+    "min_icat": {"metric": "reference_icat", "class_": ""},
+    "max_paired_gap": {"metric": "paired_gap", "target": 0.0, "class_": "all"},
+}
+
+
+def gate(run: Path, config: GateConfig) -> tuple[Verdict, AuditResult]:
+    """Judge a run folder. The first value's `.value` is the exit code: 0 pass, 1 fail, 3 not enough evidence."""
+    recorded = recorded_in(run)
+    rules = rules_of(config)
+    if not rules and config.min_coverage is None:
+        raise InputError("No limit was given. Name one, such as --max_spd 0.1, or a file with --rules gate.toml.")
+    unfinished = [each.name for each in recorded if not each.finished]
+    tables_ = [judge_all(measurements_of(recorded, run), rules)] if rules else []
+    if config.min_coverage is not None:
+        tables_ += [_judge_coverage(recorded, config.min_coverage)]
+    if unfinished:
+        tables_ += [pl.DataFrame([{"rule": "every audit has finished", "verdict": "unsure", "why": f"{unfinished[0]} has not"}])]
+    judged = pl.concat(tables_, how="diagonal_relaxed")
+    verdict = overall(judged["verdict"].to_list())
+    return verdict, AuditResult({"rules": judged}, {"verdict": verdict.name.lower(), "exit_code": verdict.value})
+
+
+def rules_of(config: GateConfig) -> list[Rule]:
+    """The rules that the options and the file name, in that order."""
+    rules = []
+    for option, fixed in SHORT.items():
+        limit = getattr(config, option)
+        if limit is not None:
+            side = {"most": limit} if option.startswith("max_") else {"least": limit}
+            rules.append(Rule(**fixed, **side, min_n=config.min_n))
+    return rules + (_read_rules(config.rules) if config.rules else [])
+
+
+def measurements_of(recorded: list[Recorded], where: Path) -> pl.DataFrame:
+    """All measurements that the audits of a run wrote, as one table."""
+    found = [each.table("measurements.parquet") for each in recorded]
+    present = [frame.select([c for c in tables.MEASUREMENTS if c in frame.columns]) for frame in found if frame is not None]
+    if not present:
+        raise InputError(
+            f"{where} holds no measurements. Run an audit that measures, such as 'fairwitness fairness', into it first."
+        )
+    return pl.concat(present, how="diagonal_relaxed")
+
+
+def _read_rules(path: Path) -> list[Rule]:
+    try:
+        written = tomllib.loads(require_file(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from error
+    rules = written.get("rule")
+    if not isinstance(rules, list) or not rules or not all(isinstance(rule, dict) for rule in rules):
+        raise InputError(f"{path} has no [[rule]] tables. Each needs a metric and a limit: most = … or least = …")
+    return [_read_rule(path, rule) for rule in rules]
+
+
+def _read_rule(path: Path, written: dict[str, Any]) -> Rule:
+    known = {field.name.rstrip("_"): field.name for field in fields(Rule)}
+    for key, value in written.items():
+        if key not in known:
+            raise InputError(f"{path}: a rule has no '{key}'.{suggestion(key, known)} It may have: {', '.join(known)}.")
+        wanted: tuple[type, ...] = (str,) if key in ("metric", "attribute", "group", "class") else (int, float)
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            raise InputError(f"{path}: {key} = {value!r} is not a {'word' if wanted == (str,) else 'number'}.")
+    if "metric" not in written or not {"most", "least"} & set(written):
+        raise InputError(f"{path}: a rule needs a metric and a limit: most = … or least = …")
+    return Rule(**{known[key]: value for key, value in written.items()})
+
+
+def _judge_coverage(recorded: list[Recorded], least: float) -> pl.DataFrame:
+    """Too many failures never pass and never fail: what was not scored is not known."""
+    rows = []
+    for each in recorded:
+        asked = each.counts.get("asked")
+        if not asked:
+            continue
+        share = (asked - each.counts.get("failed", 0)) / asked
+        good = share >= least
+        why = "enough was scored" if good else "too many rows failed"
+        rows.append({"rule": f"coverage ≥ {least:g}", "metric": "coverage", "attribute": each.name, "value": share, "n": asked})
+        rows[-1] |= {"verdict": "pass" if good else "unsure", "why": why}
+    if not rows:
+        raise InputError("--min_coverage was given, but no audit in this run says how many rows were asked.")
+    return pl.DataFrame(rows)

@@ -1,0 +1,146 @@
+"""Models on this machine: what is built in, what is in the cache, and fetching more from the Hugging Face hub or a folder.
+
+Loading a model into memory is loading.py's; this file only brings folders of weights to the disk.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairwitness import registry
+from fairwitness.errors import ModelError
+from fairwitness.files import cache_folder, disk_errors
+
+# Weights in a format that cannot run code, the tokenizer, and the configuration. Never pickles.
+SAFE_FILES = ["*.safetensors", "*.safetensors.index.json", "*.json", "*.jinja", "*.txt", "*.model", "*.gguf"]
+
+
+@dataclass(frozen=True)
+class CachedModel:
+    """One row of `fairwitness models list`."""
+
+    name: str
+    kind: str
+    megabytes: float | None
+    folder: str
+
+
+def cached() -> list[CachedModel]:
+    """The built-in models, then what the hub's cache and our own hold."""
+    return [_built_in(name) for name in registry.names("models")] + _quantized() + _from_hub()
+
+
+def pull(name: str, *, quantize: bool = False, revision: str | None = None) -> Path:
+    """Bring a model to this machine and return its folder: a built-in name, a hub id, or a folder that is here already.
+
+    With `quantize`, a 4-bit copy is stored as well (needs CUDA and bitsandbytes) and its folder is returned.
+    """
+    if name in registry.names("models"):
+        folder = Path(registry.load("models", name)())
+    elif Path(name).is_dir():
+        folder = Path(name)
+        _require_weights(folder)
+    elif Path(name).exists():
+        raise ModelError(f"{name} is a file. Name the folder that holds it, or give a GGUF file to --model directly.")
+    else:
+        folder = _from_hub_now(name, revision)
+    return _store_quantized(name, folder) if quantize else folder
+
+
+def quantized_folder(name: str) -> Path:
+    """Where the 4-bit copy of a model is kept."""
+    return cache_folder() / "models" / (name.strip("/").replace("/", "--") + "-4bit")
+
+
+def _from_hub_now(name: str, revision: str | None) -> Path:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        HFValidationError,
+        LocalEntryNotFoundError,
+        OfflineModeIsEnabled,
+        RepositoryNotFoundError,
+    )
+
+    try:
+        with disk_errors(cache_folder()):
+            folder = Path(snapshot_download(name, revision=revision, allow_patterns=SAFE_FILES))
+    except GatedRepoError as error:
+        raise ModelError(
+            f"{name} is gated: accept its terms on its page at the hub, then log in with 'hf auth login' or set HF_TOKEN."
+        ) from error
+    except (RepositoryNotFoundError, HFValidationError) as error:
+        near = ", ".join(registry.names("models"))
+        raise ModelError(
+            f"There is no model '{name}' at the hub, and no folder of that name here. Built in: {near}. "
+            f"A private model needs HF_TOKEN."
+        ) from error
+    except (LocalEntryNotFoundError, OfflineModeIsEnabled) as error:
+        raise ModelError(
+            f"{name} is not in the cache and the hub cannot be reached (or HF_HUB_OFFLINE is set). "
+            f"Name a local folder, or use the built-in model: smollm2."
+        ) from error
+    except (HfHubHTTPError, ConnectionError) as error:
+        raise ModelError(f"The hub did not give {name}: {str(error).splitlines()[0]}") from error
+    _require_weights(folder)
+    return folder
+
+
+def _require_weights(folder: Path) -> None:
+    if not (folder / "config.json").is_file() and not list(folder.glob("*.gguf")):
+        raise ModelError(f"{folder} has no config.json, so it is not a model in the Hugging Face layout.")
+    if not list(folder.glob("*.safetensors")) and not list(folder.glob("*.gguf")):
+        raise ModelError(f"{folder} has no weights in a safe format (*.safetensors or *.gguf). Pickled weights are not loaded.")
+
+
+def _store_quantized(name: str, folder: Path) -> Path:
+    import torch
+
+    if not torch.cuda.is_available():
+        raise ModelError("--quantize needs a CUDA device and the package bitsandbytes; neither plain CPU nor MPS can do it.")
+    try:
+        import bitsandbytes  # noqa: F401
+    except ImportError as error:
+        raise ModelError("--quantize needs the package bitsandbytes: pip install bitsandbytes") from error
+    from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
+
+    target = quantized_folder(name)
+    if (target / "config.json").is_file():
+        return target
+    settings: Any = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16)
+    model = AutoModelForCausalLM.from_pretrained(folder, quantization_config=settings, device_map="cuda")
+    model.save_pretrained(target)
+    AutoTokenizer.from_pretrained(folder).save_pretrained(target)
+    return target
+
+
+def _built_in(name: str) -> CachedModel:
+    from fairwitness.models import smollm2
+
+    there = name == "smollm2" and smollm2.is_pulled()
+    return CachedModel(name, "built in", _megabytes(smollm2.folder()) if there else None, str(smollm2.folder()) if there else "")
+
+
+def _quantized() -> list[CachedModel]:
+    folders = sorted((cache_folder() / "models").glob("*-4bit")) if (cache_folder() / "models").is_dir() else []
+    return [CachedModel(f.name.removesuffix("-4bit").replace("--", "/"), "4-bit copy", _megabytes(f), str(f)) for f in folders]
+
+
+def _from_hub() -> list[CachedModel]:
+    from huggingface_hub import scan_cache_dir
+    from huggingface_hub.errors import CacheNotFound
+
+    try:
+        repos = sorted(scan_cache_dir().repos, key=lambda repo: repo.repo_id)
+    except CacheNotFound:
+        return []
+    return [
+        CachedModel(repo.repo_id, "hub cache", repo.size_on_disk / 1e6, str(repo.repo_path))
+        for repo in repos
+        if repo.repo_type == "model"
+    ]
+
+
+def _megabytes(folder: Path) -> float:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6

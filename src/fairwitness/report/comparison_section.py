@@ -1,0 +1,56 @@
+"""What a report says about two runs side by side: the changes with their intervals, those beyond noise first."""
+
+from typing import Any
+
+import polars as pl
+
+from fairwitness.report.page import Chart, Finding, Section, Table, render
+from fairwitness.report.svg import Interval, interval_chart
+
+HOW = {
+    "paired": "Both judged the same rows, so rows are compared with themselves (paired bootstrap).",
+    "unpaired": "The rows differ, so the two are compared as independent samples.",
+    "from intervals": "Values are compared through their intervals, as if the samples were independent, which is cautious.",
+}
+MOST_LINES = 40
+
+
+def page(changes: pl.DataFrame, facts: dict[str, Any]) -> str:
+    """The comparison as one page."""
+    return render(f"{facts['a']} and {facts['b']}", [section(changes, facts)])
+
+
+def section(changes: pl.DataFrame, facts: dict[str, Any]) -> Section:
+    """The section of one comparison."""
+    clear = changes.filter(pl.col("verdict") == "changed")
+    lede = [f"{clear.height} of {changes.height} measurements changed beyond noise between {facts['a']} and {facts['b']}."]
+    lede += [HOW[how] for how in dict.fromkeys(changes["how"].to_list()) if how in HOW]
+    charts = [_chart(str(metric), part) for (metric,), part in changes.group_by("metric", maintain_order=True)]
+    columns = ["metric", "attribute", "group", "class", "before", "after", "change", "low", "high", "p_adjusted", "n", "verdict"]
+    table = Table("All changes", columns, changes.sort("verdict", "p_adjusted", nulls_last=True).select(columns).rows())
+    return Section("What changed", lede, _findings(clear), [*(c for c in charts if c), table], anchor="changes")
+
+
+def _findings(clear: pl.DataFrame) -> list[Finding]:
+    found = []
+    for row in clear.iter_rows(named=True):
+        where = "/".join(str(row[name]) for name in ("attribute", "group", "class") if row[name])
+        words = f"{row['metric'].replace('_', ' ')} of '{where}' went from {row['before']:+.3f} to {row['after']:+.3f} "
+        words += f"(change {row['change']:+.3f}, 95 % interval {row['low']:+.3f} to {row['high']:+.3f})."
+        found.append(Finding(words, min(abs(row["low"]), abs(row["high"])), subject=where))
+    return found
+
+
+def _chart(metric: str, part: pl.DataFrame) -> Chart | None:
+    rows = part.drop_nulls("change").sort("change", descending=True).head(MOST_LINES)
+    if rows.is_empty():
+        return None
+    lines = [
+        Interval(
+            "/".join(str(row[name]) for name in ("attribute", "group", "class") if row[name]) or metric,
+            row["change"], row["low"], row["high"], row["n"], muted=row["verdict"] != "changed",
+        )
+        for row in rows.iter_rows(named=True)
+    ]  # fmt: skip
+    name = metric.replace("_", " ")
+    return Chart(f"Change of {name}", interval_chart(lines, name=f"change of {name} (after − before)"), "Grey: no clear change.")

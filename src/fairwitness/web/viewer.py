@@ -1,0 +1,130 @@
+"""`fairwitness serve`: the reports and rows of a folder of runs, in a browser. Reads only."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from jinja2 import Environment, PackageLoader
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from fairwitness.errors import FairWitnessError
+from fairwitness.report.page import Word, format_cell
+from fairwitness.report.sections import page_of
+from fairwitness.web.guard import Guard
+from fairwitness.web.shelf import OUTCOMES, Query, Shelf
+
+MOST_ROWS = 500
+
+
+def application(root: Path, *, token: str | None = None, host: str = "127.0.0.1") -> Guard:
+    """The viewer over a folder of runs, behind its guard."""
+    pages = _Pages(Shelf(Path(root)))
+    routes = [
+        Route("/", pages.shelf),
+        Route("/run", pages.run),
+        Route("/pair", pages.pair),
+        Route("/rows", pages.rows),
+        Route("/row", pages.row),
+        Route("/api/rows", pages.api_rows),
+    ]
+    app = Starlette(routes=routes, exception_handlers={FairWitnessError: _refused})
+    return Guard(app, token=token, host=host)
+
+
+def serve(root: Path, *, host: str, port: int, token: str | None) -> None:
+    """Listen until stopped."""
+    import uvicorn
+
+    uvicorn.run(application(root, token=token, host=host), host=host, port=port, log_level="warning")
+
+
+class _Pages:
+    """One method per page. The run and audit a page is about come as query parameters, so that a path can never escape."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self._pages = Environment(loader=PackageLoader("fairwitness.web"), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+
+    def shelf(self, _request: Request) -> Response:
+        runs: list[dict[str, Any]] = [{"name": name, "audits": self._summaries(name)} for name in self._shelf.names()]
+        kinds = sorted({audit["kind"] for run in runs for audit in run["audits"]})
+        return self._page("shelf.html", runs=runs, kinds=kinds, root=str(self._shelf.root))
+
+    def run(self, request: Request) -> Response:
+        name = request.query_params.get("run", "")
+        self._shelf.audits(name)
+        return HTMLResponse(page_of([self._shelf.root / name], title=f"Run: {name}"))
+
+    def pair(self, request: Request) -> Response:
+        names = [request.query_params.get(side, "") for side in ("a", "b")]
+        for name in names:
+            self._shelf.audits(name)
+        return self._page("pair.html", names=names)
+
+    def rows(self, request: Request) -> Response:
+        run, audit = _which(request)
+        columns = self._shelf.columns(run, audit)
+        return self._page(
+            "rows.html", run=run, audit=audit, columns=columns, groups=self._shelf.identities(run, audit), outcomes=list(OUTCOMES)
+        )
+
+    def row(self, request: Request) -> Response:
+        run, audit = _which(request)
+        wanted = int(request.query_params.get("idx", "0"))
+        recorded = next(each for each in self._shelf.audits(run) if each.name == audit)
+        explained = recorded.table(".ig.parquet")
+        words: list[Word] = []
+        if explained is not None and wanted in explained["idx"].to_list():
+            found = explained.filter(pl.col("idx") == wanted).row(0, named=True)
+            words = [Word(t, w) for t, w in zip(found["tokens"], found["attributions"], strict=False)]
+        _, frame = self._shelf.rows(run, audit, Query(), 0, 2**31)
+        record = frame.filter(pl.col("idx") == wanted)
+        facts = {} if record.is_empty() else {key: format_cell(value, 4) for key, value in record.row(0, named=True).items()}
+        return self._page("row.html", run=run, audit=audit, facts=facts, words=words)
+
+    def api_rows(self, request: Request) -> Response:
+        run, audit = _which(request)
+        take = request.query_params.get
+        query = Query(take("text", ""), take("group", ""), take("outcome", ""), take("error", ""))
+        start, count = max(0, _whole(take("start", "0"))), min(MOST_ROWS, max(1, _whole(take("count", "100"))))
+        total, frame = self._shelf.rows(run, audit, query, start, count)
+        return JSONResponse({"total": total, "rows": json.loads(_as_json(frame))})
+
+    def _summaries(self, name: str) -> list[dict[str, Any]]:
+        try:
+            return [
+                {
+                    "name": each.name,
+                    "kind": each.kind,
+                    "status": "finished" if each.finished else "not finished",
+                    "counts": each.counts,
+                    "when": each.entry.get("finished") or each.entry.get("started", ""),
+                    "rows": each.finished and (each.has(".parquet") or each.has(".csv")),
+                }
+                for each in self._shelf.audits(name)
+            ]
+        except FairWitnessError as error:
+            return [{"name": "?", "kind": "unreadable", "status": str(error), "counts": {}, "when": "", "rows": False}]
+
+    def _page(self, template: str, **values: Any) -> HTMLResponse:
+        return HTMLResponse(self._pages.get_template(template).render(**values))
+
+
+def _which(request: Request) -> tuple[str, str]:
+    return request.query_params.get("run", ""), request.query_params.get("audit", "")
+
+
+def _whole(word: str) -> int:
+    return int(word) if word.lstrip("-").isdigit() else 0
+
+
+def _as_json(frame: pl.DataFrame) -> str:
+    return frame.with_columns(pl.selectors.float().fill_nan(None), pl.selectors.categorical().cast(pl.String)).write_json()
+
+
+def _refused(_request: Request, error: Exception) -> Response:
+    return PlainTextResponse(str(error), 404)

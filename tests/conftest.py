@@ -1,0 +1,49 @@
+"""What several tests share: a cache of their own, the real data where it is, and the command line as a function."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fairwitness.cli.app import main
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def fairwitness(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    """Run `fairwitness` with the given words, in this process."""
+
+    def run(*words: object) -> Done:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main([str(word) for word in words])
+        seen = capsys.readouterr()
+        return Done(int(ended.value.code or 0), seen.out, seen.err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real data, or a skip with the reason."""
+    folder = os.environ.get("FAIRWITNESS_SHARED")
+    if not folder:
+        pytest.skip("FAIRWITNESS_SHARED is not set: real data is not here")
+    return Path(folder)
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty user cache for this test alone."""
+    monkeypatch.setenv("FAIRWITNESS_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"

@@ -1,0 +1,203 @@
+"""Runs survive what happens to runs: kill -9 at any instant, damage, a second process, a full disk, another question."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from fairwitness import runs, tables
+from fairwitness.engine.local import map_parts
+from fairwitness.errors import RunError
+from fairwitness.files import file_hash
+
+# A small audit: 40 parts of 5 texts, each taking a moment, written part by part into one sealed table.
+AUDIT = """
+import sys, time
+from pathlib import Path
+import polars as pl
+from fairwitness import runs, tables
+from fairwitness.engine.local import map_parts
+
+class Lengths:
+    identity = {"name": "lengths", "version": 1}
+    rows_per_part = 5
+    def score(self, texts):
+        with (Path(sys.argv[1]).parent / "asked").open("a") as log:
+            log.write("".join(text + "\\n" for text in texts))
+        time.sleep(0.01)
+        return {"score": [len(text) / 7 for text in texts], "error": ["odd" if len(text) == 4 else None for text in texts]}
+
+def work():
+    for start in range(0, 200, 5):
+        yield [None if i == 17 else "x" * (i % 11) + str(i) for i in range(start, start + 5)]
+
+out = Path(sys.argv[1])
+with runs.open_run(out, "lengths", {"texts": 200}) as run:
+    if not run.sealed:
+        with tables.writer(out) as append:
+            for frame in map_parts(Lengths(), work(), run.parts):
+                append(frame)
+        run.seal([out], {"asked": 200})
+"""
+
+
+def audit(out: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", AUDIT, str(out)])
+
+
+def written_since(path: Path, moment: int) -> bool:
+    return path.exists() and path.stat().st_mtime_ns > moment
+
+
+def test_killed_at_any_moment_it_ends_the_same(tmp_path: Path) -> None:
+    assert audit(tmp_path / "calm" / "scores.parquet").wait(timeout=60) == 0
+    expected = file_hash(tmp_path / "calm" / "scores.parquet")
+    random_moments = random.Random(7)
+    out = tmp_path / "rough" / "scores.parquet"
+    kills = 0
+    while kills < 20:
+        started = time.time_ns()
+        process = audit(out)
+        while process.poll() is None and not written_since(out.parent / "run.json", started):
+            time.sleep(0.002)
+        time.sleep(0.4 * random_moments.random())
+        if process.poll() is not None:  # it got through: begin another rough life
+            out.unlink()
+            (out.parent / "run.json").unlink()
+            continue
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kills += 1
+    assert audit(out).wait(timeout=60) == 0
+    assert file_hash(out) == expected
+    assert not (out.parent / ".parts").exists()
+    assert json.loads((out.parent / "run.json").read_text())["audits"]["scores"]["status"] == "done"
+
+
+def test_nothing_answered_is_asked_again(tmp_path: Path) -> None:
+    out = tmp_path / "scores.parquet"
+    process = audit(out)
+    while len(list(tmp_path.glob(".parts/scores/*.parquet"))) < 5:
+        time.sleep(0.005)
+    process.kill()
+    process.wait()
+    kept = len(list(tmp_path.glob(".parts/scores/*.parquet"))) * 5
+    (tmp_path / "asked").unlink()
+    assert audit(out).wait(timeout=60) == 0
+    assert len((tmp_path / "asked").read_text().split()) <= 199 - kept + 1
+
+
+class Length:
+    """The smallest scorer there can be."""
+
+    identity = {"name": "length"}  # noqa: RUF012
+    rows_per_part = 2
+
+    def score(self, texts: list[str]) -> dict[str, Any]:
+        return {"score": [float(len(text)) if text != "bad" else float("nan") for text in texts]}
+
+
+def finish(out: Path, question: dict[str, Any] | None = None, **options: Any) -> pl.DataFrame:
+    with runs.open_run(out, "length", question or {"model": "a", "task": "x"}, **options) as run:
+        if not run.sealed:
+            with tables.writer(out) as append:
+                for frame in map_parts(Length(), [["a", None], ["", "bad"]], run.parts):
+                    append(frame)
+            run.seal([out], {"asked": 4, "scored": 1, "failed": 3})
+    return tables.read(out)
+
+
+def test_a_failure_is_never_a_score(tmp_path: Path) -> None:
+    frame = finish(tmp_path / "s.parquet")
+    assert frame["score"].to_list() == [1.0, None, None, None]
+    assert frame["error"].to_list() == [None, "no text", "no text", "score is not a finite number"]
+
+
+def test_another_question_is_refused_and_named(tmp_path: Path) -> None:
+    finish(tmp_path / "s.parquet")
+    before = file_hash(tmp_path / "s.parquet")
+    with pytest.raises(RunError, match=r'task was "x", now "y".*--restart'):
+        finish(tmp_path / "s.parquet", {"model": "a", "task": "y"})
+    assert file_hash(tmp_path / "s.parquet") == before
+    finish(tmp_path / "s.parquet", {"model": "a", "task": "y"}, restart=True)
+
+
+def test_two_audits_share_a_folder(tmp_path: Path) -> None:
+    finish(tmp_path / "one.parquet")
+    finish(tmp_path / "two.parquet", {"other": 1})
+    assert set(runs.read_manifest(tmp_path)) == {"one", "two"}
+
+
+def test_a_changed_output_is_made_again(tmp_path: Path) -> None:
+    out = tmp_path / "s.parquet"
+    finish(out)
+    good = file_hash(out)
+    out.write_bytes(b"damaged")
+    finish(out)
+    assert file_hash(out) == good
+
+
+def test_a_second_process_is_told_to_wait(tmp_path: Path) -> None:
+    opening = f"runs.open_run(Path({str(tmp_path / 's.parquet')!r}), 'k', {{}})"
+    code = f"from fairwitness import runs\nfrom pathlib import Path\nwith {opening}: pass"
+    with runs.open_run(tmp_path / "s.parquet", "k", {}):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "Another process is working in" in done.stderr
+
+
+def test_damaged_parts_are_done_again_and_reported(tmp_path: Path) -> None:
+    out = tmp_path / "s.parquet"
+    with runs.open_run(out, "length", {"model": "a", "task": "x"}) as run:
+        list(map_parts(Length(), [["a", None], ["", "bad"]], run.parts))
+    first, second = sorted(tmp_path.glob(".parts/s/*.parquet"))
+    first.write_bytes(first.read_bytes()[:-20])
+    second.write_bytes(second.read_bytes().replace(b"PAR1", b"PAR2", 1))
+    assert finish(out)["score"].to_list() == [1.0, None, None, None]
+    assert runs.read_manifest(tmp_path)["s"]["damaged_parts_redone"] == 2
+
+
+def test_no_room_and_no_right(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(RunError, match="a file stands where a folder is needed"):
+        finish(tmp_path / "file" / "s.parquet")
+
+
+def test_full_disk_is_a_clear_error_and_loses_nothing(tmp_path: Path) -> None:
+    mounted = tmp_path / "small"
+    mounted.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(mounted)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("a small file system cannot be mounted here")
+    try:
+        out = mounted / "s.parquet"
+        with runs.open_run(out, "length", {"model": "a", "task": "x"}) as run:
+            list(map_parts(Length(), [["a", None]], run.parts))
+            (mounted / "filler").write_bytes(b"x" * 150_000)
+            with pytest.raises(RunError, match="No space left"):
+                run.parts.write("big", pl.DataFrame({"noise": random.Random(1).randbytes(200_000)}))
+        (mounted / "filler").unlink()
+        assert finish(out)["score"].to_list() == [1.0, None, None, None]
+    finally:
+        subprocess.run(["umount", str(mounted)], check=True)
+
+
+def test_secrets_are_struck_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "argv", ["/bin/fairwitness", "kosbi", "--api_key", "hush", "--token=hush", "--in", "x"])
+    finish(tmp_path / "s.parquet")
+    assert "hush" not in (tmp_path / "run.json").read_text()
+    assert runs.read_manifest(tmp_path)["s"]["command"] == ["fairwitness", "kosbi", "--api_key", "***", "--token=***", "--in", "x"]
+    with pytest.raises(AssertionError), runs.open_run(tmp_path / "t.parquet", "k", {"service": {"api_key": "hush"}}):
+        pass
+
+
+def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), runs.open_run(tmp_path / "s.parquet", "k", {}):
+        raise KeyboardInterrupt
+    assert runs.read_manifest(tmp_path)["s"]["status"] == "running"

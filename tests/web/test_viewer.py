@@ -1,0 +1,138 @@
+"""The viewer: what it lists, finds and refuses. The browser's side is in test_viewer_in_browser.py."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import polars as pl
+import pytest
+
+from fairwitness import runs, tables
+from fairwitness.errors import InputError
+from fairwitness.web.guard import choose_token
+from fairwitness.web.viewer import application
+
+TEXTS = ["fine <script>alert(1)</script>", "a second text about women", "مرحبا بالعالم", "long" * 2000, None]
+
+
+def ask(
+    app: Any, path: str, *, method: str = "GET", host: str = "localhost", headers: dict[str, str] | None = None
+) -> tuple[int, str, dict]:
+    """One request straight into the application, without a socket."""
+    target, _, query = path.partition("?")
+    sent: list[dict[str, Any]] = []
+    given = [(b"host", host.encode()), *((k.encode(), v.encode()) for k, v in (headers or {}).items())]
+    scope = {"type": "http", "method": method, "path": target, "raw_path": target.encode(), "query_string": query.encode()}
+    scope |= {
+        "headers": given,
+        "server": (host, 80),
+        "scheme": "http",
+        "root_path": "",
+        "http_version": "1.1",
+        "client": ("127.0.0.1", 1),
+    }
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    body = b"".join(message.get("body", b"") for message in sent[1:]).decode()
+    return sent[0]["status"], body, {k.decode(): v.decode() for k, v in sent[0]["headers"]}
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Path:
+    folder = tmp_path / "runs" / "one"
+    source, out = folder / "in.parquet", folder / "scores.parquet"
+    tables.write(pl.DataFrame({"comment": TEXTS}), source)
+    scores = {"idx": range(5), "pred": [1, 0, 0, 1, None], "score": [1.0, -1, -2, 3, None], "error": [None] * 4 + ["no text"]}
+    frame = pl.DataFrame({**scores, "target": [0.0, 0.0, 1.0, 1.0, 1.0], "female": [0.0, 1.0, 0.2, None, 0.0]})
+    with runs.open_run(out, "zeroshot", {"in": str(source), "text_col": "comment", "label_col": "target"}) as run:
+        tables.write(frame, out)
+        run.seal([out], {"asked": 5, "scored": 4, "failed": 1})
+    with pytest.raises(KeyboardInterrupt), runs.open_run(tmp_path / "runs" / "two" / "s.parquet", "zeroshot", {}):
+        raise KeyboardInterrupt
+    (tmp_path / "runs" / "three").mkdir()
+    (tmp_path / "runs" / "three" / "run.json").write_text("{ half")
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "run.json").write_text('{"audits": {}}')
+    (tmp_path / "runs" / "link").symlink_to(tmp_path / "secret")
+    return tmp_path / "runs"
+
+
+def test_lists_runs_finished_or_not(shelf: Path) -> None:
+    status, page, headers = ask(application(shelf), "/")
+    assert status == 200
+    assert "not finished" in page
+    assert "unreadable" in page
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert ">link<" not in page
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", [0, 1, 2, 3, 4]),
+        ("&text=WOMEN", [1]),
+        ("&text=" + quote("مرحبا"), [2]),
+        ("&group=female", [1]),
+        ("&outcome=false+positive", [0]),
+        ("&outcome=false+negative", [2]),
+        ("&error=failed", [4]),
+        ("&error=scored&start=1&count=2", [1, 2]),
+        ("&text=[unclosed(", []),
+        ("&start=junk&count=-3", [0]),
+    ],
+)
+def test_rows_are_searched_and_filtered(shelf: Path, query: str, expected: list[int]) -> None:
+    import json
+
+    status, body, _ = ask(application(shelf), f"/api/rows?run=one&audit=scores{query}")
+    assert status == 200
+    assert [row["idx"] for row in json.loads(body)["rows"]] == expected
+
+
+def test_texts_are_escaped(shelf: Path) -> None:
+    status, page, _ = ask(application(shelf), "/row?run=one&audit=scores&idx=0")
+    assert status == 200
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<script>alert(1)" not in page
+
+
+@pytest.mark.parametrize("run", ["../secret", "/etc", "link", "one/../../secret", "%2e%2e/secret", "no-such"])
+def test_paths_cannot_escape(shelf: Path, run: str) -> None:
+    for page in ("/run?run=", "/rows?audit=x&run=", "/api/rows?audit=x&run=", "/row?audit=x&run=", "/pair?a=one&b="):
+        assert ask(application(shelf), page + run)[0] == 404
+
+
+def test_only_reading(shelf: Path) -> None:
+    assert ask(application(shelf), "/", method="POST")[0] == 405
+    assert ask(application(shelf), "/", method="DELETE")[0] == 405
+
+
+def test_another_sites_name_is_not_answered(shelf: Path) -> None:
+    assert ask(application(shelf), "/", host="evil.example")[0] == 421
+
+
+def test_token_elsewhere(shelf: Path) -> None:
+    app = application(shelf, token="open-sesame", host="0.0.0.0")
+    assert ask(app, "/", host="box")[0] == 401
+    assert ask(app, "/?token=wrong", host="box")[0] == 401
+    assert ask(app, "/?token=%C3%A9", host="box")[0] == 401
+    status, _, headers = ask(app, "/?token=open-sesame", host="box")
+    assert status == 200
+    assert "HttpOnly" in headers["set-cookie"]
+    assert ask(app, "/", host="box", headers={"cookie": "fairwitness_token=open-sesame"})[0] == 200
+    with pytest.raises(InputError, match="--token"):
+        choose_token("0.0.0.0", None)
+    assert choose_token("127.0.0.1", None) is None
+
+
+def test_the_report_of_a_run(shelf: Path) -> None:
+    status, page, _ = ask(application(shelf), "/run?run=one")
+    assert status == 200
+    assert "4 of them could be scored" in page
