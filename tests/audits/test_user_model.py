@@ -219,3 +219,32 @@ def test_a_label_of_one_class_is_refused(folder: Path) -> None:
     write_toy(folder / "toy", columns={"salary": [1] * N})
     with pytest.raises(InputError, match="one class"):
         user_model(config(folder))
+
+
+def test_a_killed_run_goes_on_and_gives_the_same_bytes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from contextlib import contextmanager
+
+    from fairwitness.audits import user_model as module
+
+    user_model(config(folder, out=folder / "whole"))
+    calls: list[int] = []
+
+    @contextmanager
+    def counting(_what, _total, _unit):
+        def advance(done: int, note: str = "") -> None:
+            calls.append(done)
+            assert "val acc" in note
+            if len(calls) == 4:
+                raise KeyboardInterrupt
+
+        yield advance
+
+    monkeypatch.setattr(module, "progress", counting)
+    with pytest.raises(KeyboardInterrupt):
+        user_model(config(folder, checkpoint_s=0.0))
+    assert (folder / "run" / ".parts" / "preds" / "checkpoint.pt").exists()
+    user_model(config(folder, checkpoint_s=0.0))
+    assert len(calls) < 4 + 6
+    assert not (folder / "run" / ".parts").exists()
+    for name in ("preds.parquet", "test.parquet", "history.csv", "performance.csv", "fairness.multigroup.csv"):
+        assert (folder / "run" / name).read_bytes() == (folder / "whole" / name).read_bytes(), name

@@ -262,9 +262,7 @@ def _train(config: UserModelConfig, prepared: Prepared, seed: int, folder: Path,
     from fairwitness.graphs.runner import run_experiment, save_model
 
     experiment = replace(prepared.experiment, seed=seed)
-    checkpoint = folder / ".parts" / "checkpoint.pt"
-    if config.restart:
-        checkpoint.unlink(missing_ok=True)
+    checkpoint = run.parts.folder / "checkpoint.pt"
     with progress(f"training {config.model} on {config.dataset}, seed {seed}", experiment.training.epochs, "epochs") as advance:
         trained = run_experiment(
             prepared.graph,
@@ -293,7 +291,6 @@ def _train(config: UserModelConfig, prepared: Prepared, seed: int, folder: Path,
     failed = int(test["error"].is_not_null().sum())
     counts = {"asked": test.height, "scored": test.height - failed, "failed": failed}
     run.seal(outputs, counts, facts=_facts(prepared, trained, scores), seconds_per_epoch=trained.seconds_per_epoch)
-    checkpoint.unlink(missing_ok=True)
 
 
 def _facts(prepared: Prepared, trained: Any, scores: pl.DataFrame) -> dict[str, Any]:
@@ -316,7 +313,9 @@ def _question(config: UserModelConfig, prepared: Prepared, seed: int) -> dict[st
     """What the predictions depend on: settings as they came out, and the data's hashes; not the paths, nor how it is drawn."""
     aside = ("out", "charts", "restart", "seeds", "checkpoint_s", "min_group_size", "confidence", "data_dir", "gpu")
     asked = {name: value for name, value in asdict(config).items() if name not in aside and not name.endswith("_path")}
-    return {**asked, "seed": seed, "experiment": asdict(replace(prepared.experiment, seed=seed)), "data": prepared.data}
+    how = {name: value for name, value in asdict(prepared.experiment).items() if name not in ("gpu", "seed", "training")}
+    training = {name: value for name, value in asdict(prepared.experiment.training).items() if name != "checkpoint_s"}
+    return {**asked, "seed": seed, "experiment": how | {"training": training}, "data": prepared.data}
 
 
 def _together(config: UserModelConfig, results: dict[int, UserModelResult]) -> UserModelResult:

@@ -53,6 +53,10 @@ def _map(axis: Any, table: pl.DataFrame, groups: list[str], name: str) -> None:
     for y, class_ in enumerate(classes):
         for x, group in enumerate(groups):
             _cell(axis, x, y, cells.get((class_, group)), values[y, x] > 0.62 * top * 1.15)
+    for edge in range(1, len(classes)):
+        axis.axhline(edge - 0.5, color="white", linewidth=1.5)
+    for edge in range(1, len(groups)):
+        axis.axvline(edge - 0.5, color="white", linewidth=1.5)
     axis.set_xticks(range(len(groups)), groups)
     axis.set_yticks(range(len(classes)), ["all classes" if c is None else f"class {c}" for c in classes])
     axis.tick_params(length=0)
