@@ -8,6 +8,7 @@ Both references are checked to give the same outputs. Prints a Markdown table.
 
 import math
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -154,6 +155,9 @@ def main() -> None:
     rhgn = RHGN(RHGNSettings(n_hid=64), graph.relations, 5)
     whole = Neighbourhoods(rhgn, graph.relations, batch_size=0, fanouts=[None, None], seed=0, device=CPU)
     _print("RHGN (whole graph, width 64)", rhgn, lambda: looped_rhgn(rhgn, graph.relations), whole.everyone, labels, 1)
+    print("\nAlibaba's size on two CPU threads (`python benchmarks/gpu_graphs.py --cpu`):\n", flush=True)
+    # In a process of its own, so that its peak memory is its own.
+    subprocess.run([sys.executable, str(Path(__file__).with_name("gpu_graphs.py")), "--cpu", "--epochs", "3"], check=True)
 
 
 def _print(

@@ -192,7 +192,8 @@ class RHGN(nn.Module):
     def _scores(self, table: Tensor, codes: Tensor, inputs: Tensor) -> Tensor:
         keys = self.key(table)
         turned, offset = keys @ self.query.weight, keys @ self.query.bias
-        return (turned.index_select(0, codes) * inputs).sum(dim=1) + offset.index_select(0, codes)
+        scores: Tensor = (turned.index_select(0, codes) * inputs).sum(dim=1) + offset.index_select(0, codes)
+        return scores
 
     def _attribute_codes(self, ids: Tensor | None) -> tuple[list[Tensor], list[Tensor]]:
         """Each attribute's vectors and the nodes' codes among them: all vectors, or only those of a batch where they are fewer."""
