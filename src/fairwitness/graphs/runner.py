@@ -168,6 +168,8 @@ def features_of(graph: UserGraph, kind: str) -> Array:
 
 
 def _rhgn(graph: UserGraph, n_classes: int, experiment: Experiment, device: torch.device) -> Learner:
+    if graph.relations is None and "relations" in graph.reasons:
+        raise InputError(graph.reasons["relations"])
     if graph.relations is None:
         raise InputError(f"RHGN's files of {graph.dataset} are not in the data folder: features.csv, or G.npz for users and items.")
     if experiment.batch_size < 0 or experiment.fanout < 0:
