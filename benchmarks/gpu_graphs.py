@@ -72,9 +72,7 @@ def main() -> None:
     n_clicks = graph.relations.edges["user", "click", "item"].shape[1] if graph.relations else 0
     directed = 2 * graph.edges.shape[1] + graph.n_users
     where = "2 CPU threads" if asked.cpu else torch.cuda.get_device_name()
-    print(
-        f"{graph.n_users:,} users, {n_items:,} items, {n_clicks:,} clicks, {directed:,} directed co-click edges; made in {made:.0f} s\n"
-    )
+    print(f"{graph.n_users:,} users, {n_items:,} items, {n_clicks:,} clicks, {directed:,} co-click edges; made in {made:.0f} s\n")
     print(f"| {where} | seconds per epoch | users/s | peak memory GiB | test accuracy | same again |")
     print("|---|---:|---:|---:|---:|---|")
     for name, label, experiment in experiments(asked.cpu, asked.epochs):

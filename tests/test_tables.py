@@ -131,7 +131,7 @@ BAD = {
     "two columns of one name": ("table.csv", b"id,text,text\n1,a,b\n", "more than one column named 'text'"),
     "two columns of one name behind a BOM": ("table.csv", b"\xef\xbb\xbfid,id\n1,a\n", "more than one column named 'id'"),
     "more cells than columns": ("table.csv", b"id,text\n1,a,b\n", "cannot be read as CSV"),
-    "a quote never closed": ("table.csv", b'id,text\n1,"abc\n2,d\n', "cannot be read as CSV"),
+    "a quote never closed": ("table.csv", b'id,text\n1,"private\n2,d\n', "cannot be read as CSV"),
     "not JSON": ("table.json", b"{", "cannot be read as JSON"),
     "not a table": ("table.json", b"3", "cannot be read as JSON"),
     "a broken line": ("table.jsonl", b'{"a":1}\n{bad\n', "cannot be read as JSONL"),
@@ -148,6 +148,7 @@ def test_a_bad_file_is_one_line(name: str, data: bytes, words: str, tmp_path: Pa
         with pytest.raises(InputError, match=words) as caught:
             read(path)
         assert "\n" not in str(caught.value)
+        assert "private" not in str(caught.value), "a cell's text is not repeated"
         assert str(path) in str(caught.value)
 
 
@@ -178,10 +179,17 @@ def test_reading_some_columns_and_rows(tmp_path: Path) -> None:
     path = tables.write(pl.DataFrame({"a": [1, 2, 3], "b": [4, 5, 6]}), tmp_path / "t.csv")
     assert tables.read(path, ["b", "b"], rows=2).to_dict(as_series=False) == {"b": [4, 5]}
     assert tables.columns_of(path) == ["a", "b"]
+    with pytest.raises(InputError, match="is empty"):
+        tables.columns_of(_blank(tmp_path))
     with pytest.raises(InputError, match="Column 'c'"):
         tables.read(path, ["c"])
     with pytest.raises(InputError, match="Column 'c'"):
         list(tables.batches(path, ["c"]))
+
+
+def _blank(folder: Path) -> Path:
+    (folder / "blank.csv").write_bytes(b"\n\n")
+    return folder / "blank.csv"
 
 
 def test_a_writer_that_fails_leaves_nothing(tmp_path: Path) -> None:

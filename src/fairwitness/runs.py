@@ -113,7 +113,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         audits = json.loads(path.read_text(encoding="utf-8"))["audits"]
         return {str(name): dict(entry) for name, entry in audits.items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path} is not a run.json of Fair Witness ({error}). Remove it or choose another folder.") from error
 
 

@@ -281,8 +281,8 @@ ROOMS: dict[str, Reader] = {
         _lexicon,
         "own.toml",
         (
-            b'category = "team"\n[slots]\nTEAM = "players"\n[[group]]\nname = "red"\nTEAM = "red players"\n'
-            b'[[group]]\nname = "blue"\nTEAM = "blue players"\n',
+            b'category = "team"\n[slots]\nTEAM = "players"\n[[group]]\nname = "red"\nfill = { TEAM = "reds" }\nfind.TEAM = ["red"]\n'
+            b'[[group]]\nname = "blue"\nfill = { TEAM = "blues" }\n',
             _file("datasets", "counterfactual", "lexicons", "gender.toml"),
         ),
         ("category", "slots", "group", "name", "aliases", "companions", "adjective_of", "ambiguous", "words", "found"),
@@ -314,7 +314,12 @@ ROOMS: dict[str, Reader] = {
         _schema, "s.toml", (_file("authoring", "schemas", "kosbi.toml"),), ("first", "second", "tasks", "labels")
     ),
     "loop_toml": Reader(
-        _loop, "l.toml", (b'folder = "x"\ngroups = "g.json"\ncontext_demos = "c.json"\nsentence_demos = "s.json"\nskip = []\n[filter]\nepoch = 2\n',), ("skip", "filter", "schema")
+        _loop,
+        "l.toml",
+        (
+            b'folder = "x"\ngroups = "g.json"\ncontext_demos = "c.json"\nsentence_demos = "s.json"\nskip = []\n[filter]\nepoch = 2\n',
+        ),
+        ("skip", "filter", "schema"),
     ),
     "checkpoint": Reader(_checkpoint, "c.npz", CHECKPOINT),
     "graph_users": Reader(partial(_graph, "users.csv"), "u.csv", (USERS,), ("user_id", "SALARY", "country")),

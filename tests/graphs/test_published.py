@@ -112,6 +112,28 @@ def test_pickled_arrays_are_not_opened(tmp_path: Path) -> None:
         load(tmp_path)
 
 
+def test_a_measurement_among_the_columns_is_in_nobodys_way(tmp_path: Path) -> None:
+    write_toy(tmp_path, columns={"income": [i + 0.5 for i in range(N)]})
+    graph = load(tmp_path)
+    assert "income" not in graph.columns
+    with pytest.raises(InputError, match="fractions"):
+        graph.column("income", "--label")
+
+
+def test_a_pickled_graph_is_refused_only_where_it_is_needed(tmp_path: Path) -> None:
+    import torch
+
+    from fairwitness.graphs.generator import generate
+    from fairwitness.graphs.runner import Experiment, build_learner
+
+    generate("jd", scale=0.002).write(tmp_path)
+    (tmp_path / "G.npz").rename(tmp_path / "G.pkl")
+    graph = load_published(Layout(dataset="jd", folder=tmp_path))
+    build_learner(graph, 3, Experiment(model="catgcn", seed=1), torch.device("cpu"))
+    with pytest.raises(InputError, match="pickled DGL graph"):
+        build_learner(graph, 3, Experiment(model="rhgn", seed=1), torch.device("cpu"))
+
+
 def test_tables_saved_by_torch_are_read(tmp_path: Path) -> None:
     import torch
 

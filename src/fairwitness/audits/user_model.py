@@ -22,6 +22,7 @@ from fairwitness.tables import read
 
 PREDS, TEST, HISTORY, PERFORMANCE, MODEL = "preds.parquet", "test.parquet", "history.csv", "performance.csv", "model.pt"
 FAIRNESS, OVER_SEEDS = "fairness.csv", "seeds.csv"
+_WORDS = r"^(class|group|positive|group_1|.*_pair|.*_class)$"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,12 +247,14 @@ def _one(config: UserModelConfig, prepared: Prepared, seed: int, folder: Path) -
         )
     )
     made = {"performance": read(folder / PERFORMANCE), "multigroup": found.multigroup, "binarised": found.tables["binarised"]}
+    # A CSV cell does not tell the class "1" from the number 1.
+    made = {name: table.with_columns(pl.col(_WORDS).cast(pl.String)) for name, table in made.items()}
     made["history"] = read(folder / HISTORY)
     files = [folder / name for name in (PREDS, TEST, PERFORMANCE, HISTORY, MODEL)] + found.files
     if config.charts:
         from fairwitness.report.user_model_charts import draw_user_model
 
-        files += draw_user_model(found.multigroup, folder, f"{config.model} on {config.dataset}, {config.label}, seed {seed}")
+        files += draw_user_model(made["multigroup"], folder, f"{config.model} on {config.dataset}, {config.label}, seed {seed}")
     return UserModelResult(made, {"seed": seed, **facts}, files)
 
 
@@ -259,9 +262,7 @@ def _train(config: UserModelConfig, prepared: Prepared, seed: int, folder: Path,
     from fairwitness.graphs.runner import run_experiment, save_model
 
     experiment = replace(prepared.experiment, seed=seed)
-    checkpoint = folder / ".parts" / "checkpoint.pt"
-    if config.restart:
-        checkpoint.unlink(missing_ok=True)
+    checkpoint = run.parts.folder / "checkpoint.pt"
     with progress(f"training {config.model} on {config.dataset}, seed {seed}", experiment.training.epochs, "epochs") as advance:
         trained = run_experiment(
             prepared.graph,
@@ -276,8 +277,9 @@ def _train(config: UserModelConfig, prepared: Prepared, seed: int, folder: Path,
             ),
         )
     preds = prediction_table(prepared, trained)
-    test = preds.filter(pl.col("split") == "test").drop("split")
-    scores = performance(test, prepared.label.values, confidence=config.confidence)
+    # Classes are names from here on: a test part that happens to hold only 0 and 1 is not thereby a yes-no question.
+    test = preds.filter(pl.col("split") == "test").drop("split").with_columns(pl.col("label", "pred").cast(pl.String))
+    scores = performance(test, [str(value) for value in prepared.label.values], confidence=config.confidence)
     history = pl.DataFrame(trained.history).drop("seconds")
     outputs = [
         tables.write(preds, folder / PREDS),
@@ -289,7 +291,6 @@ def _train(config: UserModelConfig, prepared: Prepared, seed: int, folder: Path,
     failed = int(test["error"].is_not_null().sum())
     counts = {"asked": test.height, "scored": test.height - failed, "failed": failed}
     run.seal(outputs, counts, facts=_facts(prepared, trained, scores), seconds_per_epoch=trained.seconds_per_epoch)
-    checkpoint.unlink(missing_ok=True)
 
 
 def _facts(prepared: Prepared, trained: Any, scores: pl.DataFrame) -> dict[str, Any]:
@@ -312,7 +313,9 @@ def _question(config: UserModelConfig, prepared: Prepared, seed: int) -> dict[st
     """What the predictions depend on: settings as they came out, and the data's hashes; not the paths, nor how it is drawn."""
     aside = ("out", "charts", "restart", "seeds", "checkpoint_s", "min_group_size", "confidence", "data_dir", "gpu")
     asked = {name: value for name, value in asdict(config).items() if name not in aside and not name.endswith("_path")}
-    return {**asked, "seed": seed, "experiment": asdict(replace(prepared.experiment, seed=seed)), "data": prepared.data}
+    how = {name: value for name, value in asdict(prepared.experiment).items() if name not in ("gpu", "seed", "training")}
+    training = {name: value for name, value in asdict(prepared.experiment.training).items() if name != "checkpoint_s"}
+    return {**asked, "seed": seed, "experiment": how | {"training": training}, "data": prepared.data}
 
 
 def _together(config: UserModelConfig, results: dict[int, UserModelResult]) -> UserModelResult:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from fairwitness.audits.user_model import UserModelConfig
     from fairwitness.graphs.columns import Codes
     from fairwitness.graphs.runner import Experiment
+    from fairwitness.graphs.trainer import TrainSettings
     from fairwitness.graphs.user_graph import Array, UserGraph
 
 # model → what the published code uses where nothing is said. The baselines are ours, and follow CatGCN's protocol.
@@ -107,21 +108,10 @@ def _experiment(config: "UserModelConfig", model: str) -> "Experiment":
     from fairwitness.graphs.catgcn import CatGCNSettings
     from fairwitness.graphs.rhgn import RHGNSettings
     from fairwitness.graphs.runner import Experiment
-    from fairwitness.graphs.trainer import TrainSettings
 
     usual = PUBLISHED[model]
     dropout = usual["dropout"] if config.dropout is None else config.dropout
-    training = TrainSettings(
-        epochs=_either(config.epochs, config.n_epoch, "--epochs", "--n-epoch") or usual["epochs"],
-        patience=usual["patience"] if config.patience is None else config.patience,
-        select=config.select or usual["select"],
-        optimiser="adamw" if model == "rhgn" else "adam",
-        learning_rate=_either(config.learning_rate, config.max_lr, "--learning-rate", "--max-lr") or usual["rate"],
-        weight_decay=usual["weight_decay"] if config.weight_decay is None else config.weight_decay,
-        one_cycle=model == "rhgn",
-        clip=usual["clip"] if config.clip is None else config.clip,
-        checkpoint_s=config.checkpoint_s,
-    )
+    training = _training(config, model)
     training.check()
     catgcn = CatGCNSettings(dropout=dropout, **{name: getattr(config, name) for name in SHAPE})
     rhgn = RHGNSettings(
@@ -153,6 +143,23 @@ def _experiment(config: "UserModelConfig", model: str) -> "Experiment":
         features=config.features,
         hidden=config.hidden,
         gpu=config.gpu,
+    )
+
+
+def _training(config: "UserModelConfig", model: str) -> "TrainSettings":
+    from fairwitness.graphs.trainer import TrainSettings
+
+    usual = PUBLISHED[model]
+    return TrainSettings(
+        epochs=_either(config.epochs, config.n_epoch, "--epochs", "--n-epoch") or usual["epochs"],
+        patience=usual["patience"] if config.patience is None else config.patience,
+        select=config.select or usual["select"],
+        optimiser="adamw" if model == "rhgn" else "adam",
+        learning_rate=_either(config.learning_rate, config.max_lr, "--learning-rate", "--max-lr") or usual["rate"],
+        weight_decay=usual["weight_decay"] if config.weight_decay is None else config.weight_decay,
+        one_cycle=model == "rhgn",
+        clip=usual["clip"] if config.clip is None else config.clip,
+        checkpoint_s=config.checkpoint_s,
     )
 
 

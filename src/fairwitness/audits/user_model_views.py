@@ -110,7 +110,7 @@ def _views(test: pl.DataFrame, label: str, attribute: str, rules: dict[str, tupl
 
 def _seen(column: str, ones: tuple[str, ...], binary: bool) -> pl.Expr:
     words = pl.col(column).cast(pl.String)
-    return words.is_in(list(ones)).cast(pl.Int64) if binary else pl.col(column)
+    return words.is_in(list(ones)).cast(pl.Int64).cast(pl.String) if binary else pl.col(column)
 
 
 def _widest(table: pl.DataFrame, metric: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from fairwitness.version import __version__
 
 
 def _convert(type_: Any, tokens: Sequence[Token]) -> Any:
-    """Lists of words may come with commas; everything else is as cyclopts does it."""
+    """Lists of words or numbers may come with commas; everything else is as cyclopts does it."""
     if type_ in (tuple[str, ...], tuple[int, ...], tuple[float, ...]):
         words = [word for token in tokens for word in token.value.split(",") if word]
         if type_ == tuple[str, ...]:
@@ -104,7 +104,7 @@ def _check_toml(path: Path) -> None:
 
     try:
         tomllib.loads(require_file(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}") from error
 
 

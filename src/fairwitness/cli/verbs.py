@@ -4,13 +4,13 @@ A verb of two words belongs to a group, which stands alone in GROUPS. Naming a v
 """
 
 VERBS: dict[str, tuple[str, str]] = {
+    "data download": ("fairwitness.cli.data:download", "Get a dataset as a normalised table."),
+    "data doctor": ("fairwitness.cli.data:doctor", "Which sources of datasets answer, and which have died."),
+    "data card": ("fairwitness.cli.data:card", "A dataset's licence, counts, columns and content warning."),
     "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
     "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
     "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
     "zeroshot": ("fairwitness.cli.zeroshot:zeroshot", "Classify texts with a causal language model, and explain why."),
-    "data download": ("fairwitness.cli.data:download", "Get a dataset as a normalised table."),
-    "data doctor": ("fairwitness.cli.data:doctor", "Which sources of datasets answer, and which have died."),
-    "data card": ("fairwitness.cli.data:card", "A dataset's licence, counts, columns and content warning."),
     "stereoset eval": ("fairwitness.cli.stereoset:evaluate", "Score StereoSet's items with a language model."),
     "stereoset score": ("fairwitness.cli.stereoset:score", "StereoSet's official numbers from a prediction file."),
     "stereoset analyze": ("fairwitness.cli.stereoset:analyze", "Tables, words, examples and charts from a StereoSet result."),
@@ -47,9 +47,9 @@ VERBS: dict[str, tuple[str, str]] = {
 }
 GROUPS: dict[str, str] = {
     "counterfactual": "The same sentence said of different groups, and what a toxicity scorer makes of it.",
-    "models": "Built-in and cached models.",
     "data": "Datasets: get them, and know them first.",
-    "stereoset": "StereoSet: evaluate a model, score predictions, analyse.",
     "usermodel": "Graph user models: train, compare views, trade accuracy against gaps, build and generate graphs.",
+    "models": "Built-in and cached models.",
+    "stereoset": "StereoSet: evaluate a model, score predictions, analyse.",
     "kosbi": "Author a bias dataset: generate, filter, annotate, train, augment.",
 }

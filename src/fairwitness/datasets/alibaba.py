@@ -62,7 +62,8 @@ CARD = Card(
             "--source FOLDER. A small public stand-in: dataset/ecomm of https://github.com/xuehansheng/DyHATR",
         ),
     ),
-    notes="The papers' prepared inputs are not public. The sample is another dataset of the same shape, not the papers'.",
+    dead={"the papers' prepared Alibaba inputs": "not in any public copy of their repository"},
+    notes="The sample is another dataset of the same shape, not the papers'.",
 )
 
 

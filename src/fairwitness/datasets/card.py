@@ -94,6 +94,8 @@ class Card:
     """The raw layouts that --source takes."""
     remotes: tuple[Remote, ...]
     """Where a copy comes from, the first that answers is taken."""
+    dead: Mapping[str, str] = field(default_factory=dict)
+    """Sources that others still name and that no longer give the data → why."""
     revision: str = ""
     notes: str = ""
 

@@ -15,6 +15,7 @@ def page(card: Card) -> str:
         ("How to get it", "; then ".join(_how(card, remote) for remote in card.remotes)),
         ("Raw copies that `--source` reads", "; ".join(card.layouts)),
         ("Counted on", card.counted_on),
+        *(("Dead", f"{address}: {why}") for address, why in card.dead.items()),
     ]
     lines = [f"## {card.name}: {card.title}", ""]
     lines += [f"- **{name}.** {_sentence(text)}" for name, text in facts]

@@ -38,7 +38,10 @@ def examine(names: tuple[str, ...] = (), *, timeout_s: float = 5.0) -> list[Find
     cards = [find(name).card for name in names or registry.names("datasets")]
     pairs = [(card, remote) for card in cards for remote in card.remotes]
     with ThreadPoolExecutor(max_workers=8) as pool:
-        return list(pool.map(lambda pair: _ask(pair[0], pair[1], timeout_s), pairs))
+        asked = list(pool.map(lambda pair: _ask(pair[0], pair[1], timeout_s), pairs))
+    known = [Finding(card.name, address, DEAD, why) for card in cards for address, why in card.dead.items()]
+    order = [card.name for card in cards]
+    return sorted([*asked, *known], key=lambda finding: order.index(finding.dataset))
 
 
 def _ask(card: Card, remote: Remote, timeout_s: float) -> Finding:

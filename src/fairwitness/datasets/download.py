@@ -51,14 +51,16 @@ def download(config: DownloadConfig) -> list[Written]:
     targets = _targets(dataset, config)
     _check(config, dataset)
     copy = _obtain(dataset, config)
-    if dataset.card.warning:
-        say(f"Content warning: {dataset.card.name} holds {dataset.card.warning}.")
     if dataset.document is not None and config.out.suffix.lower() == ".json":
         rows = sum(frame.height for frame in _rows(dataset, copy, config))
         write_bytes(config.out, dataset.document(copy))
-        return [Written(config.out, rows)]
-    written = [_write(dataset, copy, config, table, path) for table, path in targets.items()]
-    return [one for one in written if one is not None]
+        written = [Written(config.out, rows)]
+    else:
+        tried = [_write(dataset, copy, config, table, path) for table, path in targets.items()]
+        written = [one for one in tried if one is not None]
+    if dataset.card.warning:
+        say(f"Content warning: {dataset.card.name} holds {dataset.card.warning}.")
+    return written
 
 
 def load_dataset(

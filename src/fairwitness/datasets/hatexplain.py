@@ -75,8 +75,8 @@ CARD = Card(
         HubFiles(repo="Hate-speech-CNERG/hatexplain", revision="refs/convert/parquet", patterns=("plain_text/{split}/*.parquet",)),
     ),
     revision="01d742279dac941981f53806154481c0e15ee686",
-    notes="'normal' is not toxic. The Hub's main branch is a loading script; the live Parquet copy is refs/convert/parquet and "
-    "lacks the undecided posts.",
+    dead={"hf://datasets/Hate-speech-CNERG/hatexplain@main": "a loading script; the live copy is refs/convert/parquet"},
+    notes="'normal' is not toxic. The Hub's copy lacks the undecided posts.",
 )
 
 

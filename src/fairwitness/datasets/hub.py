@@ -15,6 +15,9 @@ from fairwitness.datasets.raw import RawCopy, RawFile
 from fairwitness.errors import ServiceError
 from fairwitness.files import file_hash
 
+STREAM_BLOCK_BYTES = 4 << 20
+"""What one request of a stream reads ahead; the client's own choice would be most of a file."""
+
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -75,7 +78,7 @@ def stream(remote: HubFiles, split: str) -> RawCopy:
 
     if offline():
         raise ServiceError(f"{remote.address} cannot be streamed while HF_HUB_OFFLINE is set.")
-    system = HfFileSystem(endpoint=endpoint(), skip_instance_cache=True)
+    system = HfFileSystem(endpoint=endpoint(), block_size=STREAM_BLOCK_BYTES, skip_instance_cache=True)
     root = f"datasets/{remote.repo}@{remote.revision.replace('/', '%2F')}"
 
     def names() -> list[str]:

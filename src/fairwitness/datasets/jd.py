@@ -50,8 +50,9 @@ CARD = Card(
             "then add --source FOLDER",
         ),
     ),
+    dead={"the papers' prepared JD inputs": "not in any public copy of their repository"},
     revision="714d63213c18824d2fe0bcfdae23b4e2dbcf0aa2",
-    notes="The papers' prepared inputs are not public. In the sample the clicked items are not among the items.",
+    notes="In the sample the clicked items are not among the items.",
 )
 
 

@@ -6,7 +6,9 @@ import polars as pl
 
 from fairwitness.datasets import jigsaw_shape, splits
 from fairwitness.datasets.card import Card, Dataset, Manual
-from fairwitness.datasets.raw import RawCopy
+from fairwitness.datasets.raw import RawCopy, last_name
+
+UNLABELLED = ("test.csv", "sample_submission.csv")
 
 CARD = Card(
     name="jigsaw",
@@ -32,18 +34,19 @@ CARD = Card(
             "--source all_data.csv. The same comments without a log-in: --dataset civil_identities, or civil for labels only",
         ),
     ),
-    notes="The Hub's google/jigsaw_unintended_bias is a loading script without data and cannot be used. "
-    "About a quarter of the comments were annotated for identities; in the others the identity columns are null.",
+    dead={"hf://datasets/google/jigsaw_unintended_bias": "a loading script without data, and loading scripts are no longer run"},
+    notes="About a quarter of the comments were annotated for identities; in the others the identity columns are null.",
 )
 
 
 def _read(copy: RawCopy, split: str) -> Iterator[pl.DataFrame]:
     files = copy.need("Jigsaw table", "all_data.*", "train.*", "test_p*_expanded.*", "*.csv", "*.parquet")
-    # all_data.csv holds what the other files of the Kaggle folder hold; together every comment would come twice.
-    whole = [file for file in files if "all_data" in file.name]
-    if whole and len(files) > 1:
-        separate = [file for file in files if splits.of_file(file.name) in (splits.TRAIN, split) and file not in whole]
-        files = separate if separate and split in ("", splits.TRAIN) else whole
+    files = [file for file in files if last_name(file.name) not in UNLABELLED] or files
+    whole = [file for file in files if last_name(file.name).startswith("all_data")]
+    if whole:
+        # all_data.csv holds what the other files of the Kaggle folder hold; together every comment would come twice.
+        separate = [file for file in files if splits.of_file(file.name) == (split or splits.TRAIN)]
+        files = separate or whole
     return jigsaw_shape.comments(copy.only(files), split, "*")
 
 

@@ -54,6 +54,7 @@ CARD = Card(
             )
         ),
     ),
+    dead={"the raw Pokec files of FairGNN": "not publicly obtainable any more"},
     revision=COMMIT,
     notes="4,124 users have no edge. The papers' category field is the exact age, that is, the sensitive attribute itself.",
 )

@@ -123,10 +123,13 @@ def parquet_batches(file: RawFile, *, rows: int = 65_536) -> Iterator[pl.DataFra
     import pyarrow.parquet as parquet
 
     with readable(file), file.open() as stream:
-        for batch in parquet.ParquetFile(stream).iter_batches(batch_size=rows):
-            frame = pl.from_arrow(batch)
-            assert isinstance(frame, pl.DataFrame)
-            yield frame
+        table = parquet.ParquetFile(stream, pre_buffer=False)
+        # One row group after another: asked for all at once, the reader would fetch a streamed file whole.
+        for group in range(table.num_row_groups):
+            for batch in table.iter_batches(batch_size=rows, row_groups=[group]):
+                frame = pl.from_arrow(batch)
+                assert isinstance(frame, pl.DataFrame)
+                yield frame
 
 
 def table_batches(file: RawFile) -> Iterator[pl.DataFrame]:
@@ -174,7 +177,7 @@ def readable(file: RawFile) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise _not_utf8(file) from error
-    except (OSError, EOFError, ValueError, zlib.error, tarfile.TarError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error, tarfile.TarError, zipfile.BadZipFile) as error:
         words = str(error).split("\n")[0]
         if "utf8" in words.lower() or "utf-8" in words.lower():
             raise _not_utf8(file) from error

@@ -6,6 +6,8 @@ import numpy as np
 import polars as pl
 
 KEY = "__draw"
+SLACK = 20_000
+"""How many rows beyond twice the wanted ones may be held before the rest are let go."""
 
 
 def take(frames: Iterable[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]:
@@ -35,13 +37,15 @@ def sample(frames: Iterable[pl.DataFrame], rows: int, *, seed: int) -> Iterator[
     generator = np.random.default_rng(seed)
     held: list[pl.DataFrame] = []
     seen = kept = 0
+    limit = np.inf
     for frame in frames:
         seen += frame.height
-        held.append(frame.with_columns(pl.Series(KEY, generator.random(frame.height))))
-        kept += frame.height
-        if kept > 2 * rows + 65_536:
-            held = [_smallest(held, rows)]
-            kept = held[0].height
+        keyed = frame.with_columns(pl.Series(KEY, generator.random(frame.height)))
+        held.append(_own(keyed.filter(pl.col(KEY) < limit)))
+        kept += held[-1].height
+        if kept > 2 * rows + SLACK:
+            held = [_own(_smallest(held, rows))]
+            kept, limit = rows, held[0].item(rows - 1, KEY)
     if not held:
         return
     yield (_smallest(held, rows) if seen > rows else pl.concat(held)).drop(KEY)
@@ -49,3 +53,10 @@ def sample(frames: Iterable[pl.DataFrame], rows: int, *, seed: int) -> Iterator[
 
 def _smallest(held: list[pl.DataFrame], rows: int) -> pl.DataFrame:
     return pl.concat(held).sort(KEY).head(rows)
+
+
+def _own(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same rows in memory of their own: a row that is kept would otherwise keep all the text of the piece it came in."""
+    owned = pl.from_arrow(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    assert isinstance(owned, pl.DataFrame)
+    return owned

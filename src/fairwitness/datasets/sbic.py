@@ -52,8 +52,9 @@ CARD = Card(
             patterns=("default/{split}/*.parquet",),
         ),
     ),
+    dead={"hf://datasets/allenai/social_bias_frames@main": "a loading script; the live copy is refs/convert/parquet"},
     revision="v2",
-    notes="The Hub's main branch is a loading script; the live Parquet copy is its refs/convert/parquet. There is no offenseScore "
+    notes="There is no offenseScore "
     "in this corpus. Copies without WorkerId are joined by annotator demographics and answers: on the dev set that changes "
     "intentYN for 2 of 4,673 posts and n_annotators for 19.",
 )

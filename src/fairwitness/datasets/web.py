@@ -12,7 +12,6 @@ from fairwitness.progress import progress
 from fairwitness.version import __version__
 
 ATTEMPTS = 5
-CHUNK_BYTES = 1 << 20
 HEADERS = {"User-Agent": f"fairwitness/{__version__}", "Accept-Encoding": "identity"}  # a packed body could not be resumed
 
 
@@ -94,7 +93,8 @@ def _receive(client: "httpx2.Client", file: WebFile, part: Path) -> None:  # typ
                 write_text(note, validator)
         total = int(response.headers.get("Content-Length", 0)) or None
         with disk_errors(part), part.open("ab" if resumed else "wb") as out, progress(file.name, total, "B") as advance:
-            for chunk in response.iter_bytes(CHUNK_BYTES):
+            # As it comes, not in full chunks: what came before the line broke is worth keeping.
+            for chunk in response.iter_bytes():
                 out.write(chunk)
                 advance(len(chunk))
 

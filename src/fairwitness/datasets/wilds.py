@@ -32,6 +32,7 @@ CARD = Card(
             hashes={"all_data_with_identities.csv": "403e638c83a225d738a937ff98b61fd0631e30f710d57928c7766d413526b77f"},
         ),
     ),
+    dead={"https://worksheets.codalab.org (the WILDS bundle)": "answered HTTP 500 when last tried"},
     revision=REVISION,
     notes="The repository's loading script is not used, its CSV (273 MB) is. WILDS calls the validation split 'val'.",
 )

@@ -29,6 +29,10 @@ from fairwitness.graphs.user_graph import (
 from fairwitness.graphs.vectors import value_vectors
 
 FOLDERS = ("", "catgcn", "rhgn")
+_PICKLED = (
+    "{} is a pickled DGL graph, and nothing is unpickled here. Convert it once to {}.npz with the arrays click_src, click_dst "
+    "(and purchase_…), item_cid1, item_cid2, item_cid3."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,12 +73,14 @@ def load_published(layout: Layout) -> UserGraph:
     id_column, ids = identifiers(users, users_path)
     order = np.argsort(ids, kind="stable")
     ids = ids[order]
-    columns = {name: encode(users[name], name, users_path).take(order) for name in _class_columns(users, id_column)}
+    columns, reasons = _class_columns(users, id_column, users_path, order)
     if layout.target_path is not None:
         columns |= _target(layout.target_path, ids)
     edges_path = layout.need(layout.edge_path, facts.edges_file, "--edge-path")
     first, second = _pairs(edges_path)
     edges, notes = simple_edges(first, second, ids, where=edges_path, faults=layout.edge_faults, self_edges=facts.self_edges)
+    if facts.items and layout.find(f"{layout.graph}.pkl") and not layout.find(f"{layout.graph}.npz"):
+        reasons["relations"] = _PICKLED.format(layout.find(f"{layout.graph}.pkl"), layout.graph)
     graph = UserGraph(
         dataset=facts.name,
         user_ids=ids,
@@ -83,20 +89,23 @@ def load_published(layout: Layout) -> UserGraph:
         fields=_fields(layout, facts, ids),
         relations=_item_relations(layout, facts, ids) if facts.items else _user_relations(layout, facts, ids, first, second),
         notes=notes,
+        reasons=reasons,
     )
     graph.notes["isolated_users"] = int((~graph.connected).sum())
     return graph
 
 
-def _class_columns(users: pa.Table, id_column: str) -> list[str]:
-    """Columns that hold classes: whole numbers or words, not measurements."""
-    names = [name for name in users.column_names if name != id_column]
-    return [name for name in names if not pa.types.is_floating(users[name].type) or _whole(users[name])]
-
-
-def _whole(column: pa.ChunkedArray) -> bool:
-    values = np.asarray(column.drop_null().to_numpy())
-    return bool(len(values) == 0 or np.all(values == np.round(values)))
+def _class_columns(users: pa.Table, id_column: str, path: Path, order: Array) -> tuple[dict[str, Codes], dict[str, str]]:
+    """Columns that hold classes, and for the others why they do not: a measurement is in nobody's way until it is asked for."""
+    columns, reasons = {}, {}
+    for name in users.column_names:
+        if name == id_column:
+            continue
+        try:
+            columns[name] = encode(users[name], name, path).take(order)
+        except InputError as error:
+            reasons[name] = str(error)
+    return columns, reasons
 
 
 def _target(path: Path, ids: Array) -> dict[str, Codes]:
@@ -230,11 +239,6 @@ def _vectors(path: Path | None, values: Array) -> Array:
 def _item_relations(layout: Layout, facts: DatasetFacts, ids: Array) -> Relations | None:
     path = layout.find(f"{layout.graph}.npz")
     if path is None:
-        if pickled := layout.find(f"{layout.graph}.pkl"):
-            raise InputError(
-                f"{pickled} is a pickled DGL graph, and nothing is unpickled here. Convert it once to {layout.graph}.npz with the "
-                "arrays click_src, click_dst (and purchase_…), item_cid1, item_cid2, item_cid3."
-            )
         return None
     arrays = dict(np.load(path, allow_pickle=False))
     names = [name for name in facts.attributes if f"item_{name.name}" in arrays]

@@ -170,24 +170,43 @@ class RHGN(nn.Module):
         inputs = self.get_buffer(f"inp_{kind}")
         inputs = inputs if ids is None else inputs[ids]
         if kind in self.attributed and len(inputs):
-            inputs = self._attributes(inputs, ids)
+            return F.gelu(self._with_attributes(self.adapt_ws[index], inputs, ids))
         return F.gelu(self.adapt_ws[index](inputs))
 
-    def _attributes(self, inputs: Tensor, ids: Tensor | None) -> Tensor:
-        """x' = σ(skip)·mean_j(a_j v_j) + (1−σ(skip))·inp with a = softmax_j(k_j·q/√200)."""
-        query = self.query(inputs)
-        codes = [self.get_buffer(f"codes_{name}") for name in self.attribute_names]
-        codes = codes if ids is None else [code[ids] for code in codes]
-        tables = [self.get_buffer(f"{name}_feature") for name in self.attribute_names]
-        keys = [_looked_up(self.key, table, code) for table, code in zip(tables, codes, strict=True)]
-        scores = torch.stack([(key * query).sum(dim=1) for key in keys], dim=1) / ATTRIBUTE_SCALE
-        weights = torch.softmax(scores, dim=1) / len(tables)
-        mixed = sum(
-            weights[:, j : j + 1] * _looked_up(self.value, table, code)
-            for j, (table, code) in enumerate(zip(tables, codes, strict=True))
-        )
+    def _with_attributes(self, adapt: nn.Module, inputs: Tensor, ids: Tensor | None) -> Tensor:
+        """adapt(x') with x' = σ(skip)·mean_j(a_j v_j) + (1−σ(skip))·inp and a = softmax_j(k_j·q/√200).
+
+        Nodes with the same attribute value share its key and value, so the wide maps meet the values, not the nodes:
+        k·(W_q x + b) = (k W_q)·x + k·b, and the map that follows is taken to each part of the sum.
+        """
+        assert isinstance(adapt, nn.Linear)
+        tables, codes = self._attribute_codes(ids)
+        scores = torch.stack([self._scores(table, code, inputs) for table, code in zip(tables, codes, strict=True)], dim=1)
+        weights = torch.softmax(scores / ATTRIBUTE_SCALE, dim=1) / len(tables)
         alpha = torch.sigmoid(self.skip)
-        return alpha * mixed + (1 - alpha) * inputs
+        out = (1 - alpha) * (inputs @ adapt.weight.T) + adapt.bias
+        for j, (table, code) in enumerate(zip(tables, codes, strict=True)):
+            out = out + alpha * weights[:, j : j + 1] * (self.value(table) @ adapt.weight.T).index_select(0, code)
+        return out
+
+    def _scores(self, table: Tensor, codes: Tensor, inputs: Tensor) -> Tensor:
+        keys = self.key(table)
+        turned, offset = keys @ self.query.weight, keys @ self.query.bias
+        scores: Tensor = (turned.index_select(0, codes) * inputs).sum(dim=1) + offset.index_select(0, codes)
+        return scores
+
+    def _attribute_codes(self, ids: Tensor | None) -> tuple[list[Tensor], list[Tensor]]:
+        """Each attribute's vectors and the nodes' codes among them: all vectors, or only those of a batch where they are fewer."""
+        tables, codes = [], []
+        for name in self.attribute_names:
+            table, code = self.get_buffer(f"{name}_feature"), self.get_buffer(f"codes_{name}")
+            code = code if ids is None else code[ids]
+            if len(code) < len(table):
+                kept, code = torch.unique(code, return_inverse=True)
+                table = table[kept]
+            tables.append(table)
+            codes.append(code)
+        return tables, codes
 
     def load_published(self, weights: Mapping[str, Tensor]) -> None:
         """Load a published state: parameters by name, `*_feature.weight` tables in the attributes' order; the rest is unused."""
@@ -199,12 +218,6 @@ class RHGN(nn.Module):
         if missing:
             raise InputError(f"The weights lack {sorted(missing)[0]} ({len(missing)} parameters in all).")
         self.load_state_dict({name: weights[name] for name in own})
-
-
-def _looked_up(linear: nn.Linear, table: Tensor, codes: Tensor) -> Tensor:
-    """linear(table[codes]), with the map on whichever side has fewer rows."""
-    found: Tensor = linear(table).index_select(0, codes) if len(table) < len(codes) else linear(table[codes])
-    return found
 
 
 def fixed_inputs(count: int, width: int, seed: int, name: str) -> Tensor:

@@ -168,6 +168,8 @@ def features_of(graph: UserGraph, kind: str) -> Array:
 
 
 def _rhgn(graph: UserGraph, n_classes: int, experiment: Experiment, device: torch.device) -> Learner:
+    if graph.relations is None and "relations" in graph.reasons:
+        raise InputError(graph.reasons["relations"])
     if graph.relations is None:
         raise InputError(f"RHGN's files of {graph.dataset} are not in the data folder: features.csv, or G.npz for users and items.")
     if experiment.batch_size < 0 or experiment.fanout < 0:
@@ -197,20 +199,21 @@ def reproducible(seed: int, device: torch.device) -> Iterator[None]:
         raise InputError(f"--seed is {seed}; it lies between 0 and 4294967295.")
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     before = torch.are_deterministic_algorithms_enabled()
-    filled = torch.utils.deterministic.fill_uninitialized_memory
+    memory: Any = torch.utils.deterministic
+    filled = memory.fill_uninitialized_memory
     python_state = random.getstate()
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*deterministic.*")
         torch.use_deterministic_algorithms(True, warn_only=True)
         # Nothing here reads memory before writing it, so filling it first would only cost time.
-        torch.utils.deterministic.fill_uninitialized_memory = False
+        memory.fill_uninitialized_memory = False
         torch.manual_seed(seed)
         random.seed(seed)
         try:
             yield
         finally:
             torch.use_deterministic_algorithms(before)
-            torch.utils.deterministic.fill_uninitialized_memory = filled
+            memory.fill_uninitialized_memory = filled
             random.setstate(python_state)
 
 

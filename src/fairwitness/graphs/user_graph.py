@@ -52,6 +52,8 @@ class UserGraph:
     relations: Relations | None = None
     notes: dict[str, int] = field(default_factory=dict)
     """What was found on loading: duplicate and self edges, isolated users."""
+    reasons: dict[str, str] = field(default_factory=dict)
+    """Why a column of the users, or `relations`, is not here."""
 
     @property
     def n_users(self) -> int:
@@ -67,6 +69,8 @@ class UserGraph:
 
     def column(self, name: str, flag: str) -> Codes:
         """A label or sensitive column by name; an unknown one is an InputError that lists what there is."""
+        if name in self.reasons:
+            raise InputError(self.reasons[name])
         if name not in self.columns:
             hint = suggestion(name, self.columns).replace("Did you mean '", f"Did you mean {flag} ").replace("'?", "?")
             raise InputError(f"Column '{name}' is not in the users of {self.dataset}. They have: {listing(self.columns)}.{hint}")

@@ -6,6 +6,8 @@ file of plain arrays.
 """
 
 import json
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -59,6 +61,11 @@ class NgramClassifier:
         return path
 
 
+# What numpy, zip and JSON raise on a file that is not what it says.
+_OF_THE_CONTENT = (ValueError, LookupError, TypeError, AttributeError, RuntimeError, MemoryError, OverflowError, SyntaxError)
+_DAMAGED = (*_OF_THE_CONTENT, OSError, EOFError, zipfile.BadZipFile, zlib.error)
+
+
 def load_ngram_classifier(path: Path) -> NgramClassifier:
     """Read a checkpoint. Arrays only: nothing in the file can run."""
     try:
@@ -67,7 +74,7 @@ def load_ngram_classifier(path: Path) -> NgramClassifier:
             weights = np.zeros_like(arrays["idf"])
             weights[arrays["kept"]] = arrays["weights"]
             return NgramClassifier(NgramSettings(**head["settings"]), arrays["idf"], weights, head["about"])
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+    except _DAMAGED as error:
         raise ModelError(f"{path} is not a checkpoint of the built-in classifier, or it is damaged ({error}).") from error
 
 

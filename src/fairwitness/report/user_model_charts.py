@@ -53,6 +53,10 @@ def _map(axis: Any, table: pl.DataFrame, groups: list[str], name: str) -> None:
     for y, class_ in enumerate(classes):
         for x, group in enumerate(groups):
             _cell(axis, x, y, cells.get((class_, group)), values[y, x] > 0.62 * top * 1.15)
+    for edge in range(1, len(classes)):
+        axis.axhline(edge - 0.5, color="white", linewidth=1.5)
+    for edge in range(1, len(groups)):
+        axis.axvline(edge - 0.5, color="white", linewidth=1.5)
     axis.set_xticks(range(len(groups)), groups)
     axis.set_yticks(range(len(classes)), ["all classes" if c is None else f"class {c}" for c in classes])
     axis.tick_params(length=0)
@@ -78,7 +82,9 @@ def _number(value: float | None) -> float:
 def draw_curve(curve: pl.DataFrame, path: Path, title: str) -> Path:
     """Accuracy against the gap, one point a strength, with the spread over seeds as bars."""
     figure, axis = new_figure(6.5, 4.2)
-    rows = curve.sort("strength").to_dicts()
+    label = curve["gap"][0]
+    # A strength at which the gap is undefined has no place on the curve.
+    rows = curve.drop_nulls("gap_mean").sort("strength").to_dicts()
     axis.plot([r["gap_mean"] for r in rows], [r["accuracy_mean"] for r in rows], color=GREY, linewidth=1, zorder=1)
     for row in rows:
         colour = ORANGE if row["strength"] == 0 else BLUE
@@ -95,7 +101,7 @@ def draw_curve(curve: pl.DataFrame, path: Path, title: str) -> Path:
         axis.annotate(
             f"{row['strength']:g}", (row["gap_mean"], row["accuracy_mean"]), xytext=(5, 5), textcoords="offset points", fontsize=8
         )
-    axis.set_xlabel(f"{rows[0]['gap']} (mean over seeds; bars: one standard deviation)", fontsize=9, color=INK)
+    axis.set_xlabel(f"{label} (mean over seeds; bars: one standard deviation)", fontsize=9, color=INK)
     axis.set_ylabel("accuracy", fontsize=9, color=INK)
     axis.set_title(title, loc="left", fontsize=11, color=INK)
     return save_figure(figure, path)

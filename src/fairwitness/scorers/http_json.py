@@ -42,7 +42,7 @@ class HTTPScorer:
         """The file, checked."""
         try:
             data = tomllib.loads(require_file(self.path).read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(f"{self.path} is not valid TOML: {error}") from error
         for key in data:
             if key not in _KEYS:
