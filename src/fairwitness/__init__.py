@@ -12,6 +12,8 @@ from fairwitness.version import __version__
 _PUBLIC = {
     "FairWitnessError": "fairwitness.errors",
     "load_dataset": "fairwitness.datasets.download",
+    "UserModelConfig": "fairwitness.audits.user_model",
+    "user_model": "fairwitness.audits.user_model",
     "group_fairness": "fairwitness.audits.fairness",
 }
 

@@ -45,15 +45,26 @@ def read(path: Path | str, columns: Sequence[str] | None = None, *, rows: int | 
 def batches(path: Path | str, columns: Sequence[str] | None = None, *, rows: int = 65_536) -> Iterator[pl.DataFrame]:
     """Walk through a table in file order, `rows` at a time, without ever holding all of it."""
     path = Path(path)
-    if columns is not None:
-        require_columns(columns_of(path), columns, path)
     frame = scan(path)
     if columns is not None:
+        require_columns(frame.collect_schema().names(), columns, path)
         frame = frame.select(list(dict.fromkeys(columns)))
     try:
-        yield from frame.collect_batches(chunk_size=rows, maintain_order=True)
+        if _suffix(path) == ".parquet":
+            yield from _parquet_batches(path, frame.collect_schema().names(), rows)
+        else:
+            yield from frame.collect_batches(chunk_size=rows, maintain_order=True)
     except _UNREADABLE as error:
         raise _unreadable(path, error) from error
+
+
+def _parquet_batches(path: Path, columns: list[str], rows: int) -> Iterator[pl.DataFrame]:
+    import pyarrow.parquet as pq
+
+    # pyarrow rather than polars: it reads no further ahead than asked, so that memory stays flat however long the file is.
+    with pq.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
+        for batch in file.iter_batches(batch_size=rows, columns=columns):
+            yield pl.DataFrame(batch).select(columns)
 
 
 def scan(path: Path | str) -> pl.LazyFrame:

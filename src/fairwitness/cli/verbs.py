@@ -10,6 +10,11 @@ VERBS: dict[str, tuple[str, str]] = {
     "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
     "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
     "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
+    "usermodel train": ("fairwitness.cli.usermodel:train", "Train a graph user model and measure it by class and group."),
+    "usermodel compare-views": ("fairwitness.cli.usermodel:compare_views_command", "What binarising hides, over a finished run."),
+    "usermodel curve": ("fairwitness.cli.usermodel:curve", "Accuracy against a gap under group-reweighted training."),
+    "usermodel build": ("fairwitness.cli.usermodel:build", "Build a graph's files from the raw public files."),
+    "usermodel generate": ("fairwitness.cli.usermodel:generate", "Make up a graph like Alibaba's or JD's."),
     "report": ("fairwitness.cli.report:report", "Write one self-contained page for one or more runs."),
     "compare": ("fairwitness.cli.compare:compare", "Which gaps changed between two runs, beyond noise."),
     "gate": ("fairwitness.cli.gate:gate", "Hold a run to limits: exit 0 passed, 1 failed, 3 not enough evidence."),
@@ -19,5 +24,6 @@ VERBS: dict[str, tuple[str, str]] = {
 }
 GROUPS: dict[str, str] = {
     "data": "Datasets: get them, and know them first.",
+    "usermodel": "Graph user models: train, compare views, trade accuracy against gaps, build and generate graphs.",
     "models": "Built-in and cached models.",
 }
