@@ -13,6 +13,7 @@ _PUBLIC = {
     "FairWitnessError": "fairwitness.errors",
     "UserModelConfig": "fairwitness.audits.user_model",
     "user_model": "fairwitness.audits.user_model",
+    "load_dataset": "fairwitness.datasets.download",
     "group_fairness": "fairwitness.audits.fairness",
 }
 

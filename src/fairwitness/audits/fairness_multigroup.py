@@ -10,7 +10,7 @@ import polars as pl
 from fairwitness.audits.fairness_tables import Settings
 from fairwitness.metrics.counts import MEMBER, NONMEMBER, Counts
 from fairwitness.metrics.gaps import earlier_binary
-from fairwitness.metrics.intervals import percentiles, resample, wilson
+from fairwitness.metrics.intervals import percentiles, resample_groups, wilson
 from fairwitness.metrics.multigroup import BY_CLASS, BY_GROUP, one_against_rest, shares, spread
 from fairwitness.metrics.rates import FloatArray
 from fairwitness.metrics.significance import spread_test
@@ -41,7 +41,8 @@ def multigroup(counts: Counts, settings: Settings) -> Multigroup:
     smallest size only. In a spread's row `group` is 'highest - lowest'.
     """
     draws = _draws(counts, settings)
-    drawn = {name: metric(draws) for name, metric in (BY_CLASS | BY_GROUP).items()}
+    once = one_against_rest(draws)
+    drawn = {name: metric(once) for name, metric in BY_CLASS.items()} | {name: metric(draws) for name, metric in BY_GROUP.items()}
     frames = [_cells_of(name, counts, drawn[name], settings) for name in drawn]
     rows: list[dict[str, Any]] = []
     p: dict[int, float] = {}
@@ -60,7 +61,7 @@ def multigroup(counts: Counts, settings: Settings) -> Multigroup:
 def _draws(counts: Counts, settings: Settings) -> Any:
     """Bootstrap counts, each group resampled within its own size."""
     affordable = max(_FEWEST_REPLICATES, _MOST_DRAWS // max(counts.cells.size, 1))
-    return resample(counts.cells, replicates=min(settings.replicates, affordable), seed=settings.seed, axes=2)
+    return resample_groups(counts.cells, replicates=min(settings.replicates, affordable), seed=settings.seed)
 
 
 def _cells_of(name: str, counts: Counts, drawn: FloatArray, settings: Settings) -> pl.DataFrame:
@@ -142,23 +143,20 @@ def binarised(counts: Counts, settings: Settings, *, classes: Sequence[str] = ()
     `SPD`, `EOD`, `OAED`, `TED` are the earlier paper's gaps of the binarised view; `*_spread` and `*_pair` what the full view
     shows for the classes called positive (the largest over them); `*_hidden` how much of that the binarised gap does not show.
     """
-    ones = [tuple(groups)] if groups else [(name,) for name in _large(counts, settings)]
+    kept = np.flatnonzero(counts.sizes >= settings.min_group_size)
+    ones = ["|".join(groups)] if groups else [counts.groups[index] for index in kept]
     full = {name: _full_view(name, counts, settings) for name in ("statistical_parity", "equal_opportunity")}
     frames = []
     for positive in [tuple(classes)] if classes else [(name,) for name in counts.classes]:
-        cells = counts.binary(positive).cells
-        inside = np.array([[name in one for name in counts.groups] for one in ones], np.int64).reshape(len(ones), len(cells))
-        folded = np.stack([np.einsum("og,gtp->otp", side, cells) for side in (1 - inside, inside)], axis=1)
+        two_classes = counts.binary(positive)
+        inside = two_classes.fold(groups).cells[None, 1] if groups else two_classes.cells[kept]
+        folded = np.stack([two_classes.cells.sum(axis=0) - inside, inside], axis=1)
         sizes = folded.sum(axis=(2, 3))
         columns: dict[str, Any] = {"attribute": [counts.attribute] * len(ones), "positive": ["|".join(positive)] * len(ones)}
-        columns |= {"group_1": ["|".join(one) for one in ones], "n_0": sizes[:, 0], "n_1": sizes[:, 1]}
+        columns |= {"group_1": ones, "n_0": sizes[:, 0], "n_1": sizes[:, 1]}
         gaps = {BINARY_NAMES[key]: value for key, value in earlier_binary(folded).items()}
         frames.append(pl.DataFrame(columns | gaps | _beside(full, positive, gaps), schema_overrides=_BINARISED))
     return pl.concat(frames).with_columns(pl.selectors.float().fill_nan(None))
-
-
-def _large(counts: Counts, settings: Settings) -> list[str]:
-    return [name for name, size in zip(counts.groups, counts.sizes, strict=True) if size >= settings.min_group_size]
 
 
 def _full_view(name: str, counts: Counts, settings: Settings) -> dict[str, tuple[float, str | None]]:

@@ -4,6 +4,9 @@ A verb of two words belongs to a group, which stands alone in GROUPS. Naming a v
 """
 
 VERBS: dict[str, tuple[str, str]] = {
+    "data download": ("fairwitness.cli.data:download", "Get a dataset as a normalised table."),
+    "data doctor": ("fairwitness.cli.data:doctor", "Which sources of datasets answer, and which have died."),
+    "data card": ("fairwitness.cli.data:card", "A dataset's licence, counts, columns and content warning."),
     "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
     "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
     "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
@@ -21,5 +24,6 @@ VERBS: dict[str, tuple[str, str]] = {
 }
 GROUPS: dict[str, str] = {
     "usermodel": "Graph user models: train, compare views, trade accuracy against gaps, build and generate graphs.",
+    "data": "Datasets: get them, and know them first.",
     "models": "Built-in and cached models.",
 }
