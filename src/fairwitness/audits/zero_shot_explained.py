@@ -46,6 +46,10 @@ _SCHEMA: dict[str, Any] = {
 }
 
 
+# More bars than this are a wall; the table has them all.
+_BARS = 40
+
+
 def settings_of(config: "ZeroShotConfig") -> Settings:
     """The integral asked for. The zero baseline is the published method as a whole unless rule or path say otherwise."""
     published = config.ig_baseline == "zero"
@@ -178,7 +182,7 @@ def _write_reasons(
     outputs = [tables.write(shares, config.out.with_name(f"{stem}.ig_identity.csv"))]
     visible = shares.filter((pl.col("n") > 0) & pl.col("share").is_not_nan())
     if visible.height:
-        outputs.append(draw_identity_share(visible.to_dicts(), config.out.with_name(f"{stem}.ig_identity.png")))
+        outputs.append(draw_identity_share(visible.head(_BARS).to_dicts(), config.out.with_name(f"{stem}.ig_identity.png")))
     if config.rationale_col:
         agreement = rationale_table(table, rows[config.rationale_col], label=rows[config.label_col] if config.label_col else None)
         outputs.append(tables.write(agreement, config.out.with_name(f"{stem}.ig_rationale.csv")))
