@@ -47,7 +47,7 @@ def identity_table(
 
 
 def _row_facts(row: Mapping[str, Any], lists: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    words, values = row["words"] or [], np.array(row["word_attributions"] or [], dtype=float)
+    words, values = row["words"] or [], np.array(row["word_weights"] or [], dtype=float)
     groups = groups_of(words, lists)
     named = np.array([bool(group) for group in groups], dtype=bool)
     return {
@@ -102,7 +102,7 @@ def rationale_table(table: pl.DataFrame, marks: pl.Series, *, label: pl.Series |
         if len(found) != len(row["words"]):
             failed += 1
             continue
-        pairs.append((row["word_attributions"], found))
+        pairs.append((row["word_weights"], found))
     length = float(np.mean([np.mean(found) for _, found in pairs])) if pairs else float("nan")
     scores = [agreement(values, found, length=length) for values, found in pairs]
     scores = [score for score in scores if np.isfinite(score.auprc)]

@@ -53,7 +53,7 @@ class Explainer:
     def _columns(self, row: Prompted, spans: list[tuple[int, int] | None], answer: Attribution | None) -> dict[str, Any]:
         frame = self.scorer.frames[0]
         if answer is None:
-            names = ("prompt", "tokens", "attributions", "raw", "words", "word_attributions", "start", "gap", "interval_error")
+            names = ("prompt", "tokens", "attributions", "raw", "words", "word_weights", "start", "gap", "interval_error")
             empty = dict.fromkeys(("score", *names, "steps", "converged"))
             return {**empty, "error": row.error or "no token of the text to explain"}
         raw = answer.raw
@@ -68,7 +68,7 @@ class Explainer:
             "attributions": (raw / total if total else raw).tolist(),
             "raw": raw.tolist(),
             "words": words,
-            "word_attributions": sums.tolist(),
+            "word_weights": sums.tolist(),
             "start": answer.start,
             "gap": answer.gap,
             "interval_error": answer.interval_error,
