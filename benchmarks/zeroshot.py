@@ -161,9 +161,7 @@ def main() -> None:
     """Print the table."""
     texts = comments(ROWS)
     native = multiplies_bfloat16(torch.device("cpu"))
-    print(
-        f"{ROWS} comments, SmolLM2-135M, two labels, {torch.get_num_threads()} threads; bfloat16 native: {native}.\n"
-    )
+    print(f"{ROWS} comments, SmolLM2-135M, two labels, {torch.get_num_threads()} threads; bfloat16 native: {native}.\n")
     print("| what | rows/s | remark |\n|---|---|---|")
     figures, scores, scorer = ours(texts, "float32")
     print(

@@ -50,7 +50,7 @@ def test_files_columns_and_sums(folder: Path, table: Path) -> None:
         assert len(row["tokens"]) == len(row["attributions"]) == len(row["raw"])
         assert np.abs(row["attributions"]).sum() == pytest.approx(1)
         assert "".join(row["tokens"]).strip() == TEXTS[row["idx"]]
-        assert sum(row["word_weights"]) == pytest.approx(sum(row["raw"]))
+        assert sum(row["word_weights"]) == pytest.approx(sum(row["attributions"]))
         assert row["words"] == TEXTS[row["idx"]].split()
         whole = row["explained"] - row["start"]
         assert row["gap"] == pytest.approx(abs(sum(row["raw"]) - whole) / abs(whole), abs=1e-6)

@@ -213,7 +213,7 @@ def _rows_asked(config: ZeroShotConfig) -> int:
 
 
 def _prior_shifts(config: ZeroShotConfig, scorer: ZeroShot, run: Run, advance: Any) -> dict[str, float]:
-    """For each wording the score above which a share of `base_rate` of the rows lies. The parts stay on disk for the second walk."""
+    """For each wording the score above which a share of `base_rate` of the rows lies. The parts stay on disk for a second walk."""
     assert config.base_rate is not None
     seen: dict[str, list[np.ndarray]] = {name: [np.zeros(0)] for name in _score_columns(config)}
     for part in map_parts(scorer, _texts(config, scorer), run.parts, advance=advance):
@@ -255,7 +255,9 @@ def pieces(config: ZeroShotConfig, columns: Sequence[str], size: int) -> Iterato
         yield held
 
 
-def _predicted(config: ZeroShotConfig, scorer: ZeroShot, run: Run, shift: Mapping[str, float], advance: Any) -> Iterator[pl.DataFrame]:
+def _predicted(
+    config: ZeroShotConfig, scorer: ZeroShot, run: Run, shift: Mapping[str, float], advance: Any
+) -> Iterator[pl.DataFrame]:
     kept = list(dict.fromkeys([*([config.label_col] if config.label_col else []), *config.id_cols]))
     parts = map_parts(scorer, _texts(config, scorer), run.parts, advance=advance)
     start = 0

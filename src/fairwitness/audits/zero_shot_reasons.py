@@ -25,7 +25,7 @@ def identity_table(
     """Mean share of |attribution| on identity words by group and outcome (tp, fp, tn, fn, and all).
 
     Groups: all rows, the members of each identity column (0.5 and above), and `names …`: texts that use a word of the list.
-    `word_share` is the share of words that are identity words, what chance would give; `signed` is the mean attribution on them
+    `word_share` is the share of words that are identity words, what chance would give; `signed` is the same share with signs
     (above 0: towards the positive label). Undefined without rows. Intervals: bootstrap over rows, 95 %, from 2 rows on.
     """
     facts = [_row_facts(row, lists) for row in table.iter_rows(named=True)]

@@ -59,13 +59,14 @@ class Explainer:
         raw = answer.raw
         total = float(np.abs(raw).sum())
         on_path = spans[answer.first : answer.first + len(raw)]
-        inside = [(span, value) for span, value in zip(on_path, raw, strict=True) if span is not None]
+        weights = raw / total if total else raw
+        inside = [(span, value) for span, value in zip(on_path, weights, strict=True) if span is not None]
         words, sums = join(row.text, [span for span, _ in inside], [value for _, value in inside])
         return {
             "score": answer.explained,
             "prompt": frame.front + row.text + frame.back,
             "tokens": self._names(row, on_path, answer.first),
-            "attributions": (raw / total if total else raw).tolist(),
+            "attributions": weights.tolist(),
             "raw": raw.tolist(),
             "words": words,
             "word_weights": sums.tolist(),
