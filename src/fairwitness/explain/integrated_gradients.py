@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from fairwitness.errors import InputError
+from fairwitness.errors import InputError, ModelError
 from fairwitness.explain import quadrature
 from fairwitness.models import packing, tree_attention
 from fairwitness.models.causal_lm import CausalLM
@@ -139,8 +139,11 @@ class _Field:
             try:
                 points = self._pass([wanted[place] for place in places])
             except (RuntimeError, MemoryError) as error:
-                if not out_of_memory(error, self.lm.device) or len(places) == 1:
+                if not out_of_memory(error, self.lm.device):
                     raise
+                if len(places) == 1:
+                    tokens = len(self.bodies[wanted[places[0]][0]])
+                    raise ModelError(f"out of memory: the gradient of one text of {tokens} tokens does not fit") from error
                 self.budget = max(1, min(self.budget, sum(len(self.bodies[wanted[place][0]]) for place in places)) // 2)
                 return [place for batch in batches[number:] for place in batch]
             for place, point in zip(places, points, strict=True):

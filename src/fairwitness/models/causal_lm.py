@@ -105,7 +105,8 @@ class CausalLM:
         """Token ids with the special tokens that stand in front of a text, but none behind it; never empty."""
         found = [list(ids) for ids in self.tokenizer(list(texts))["input_ids"]] if texts else []
         end = self.tokenizer.eos_token_id
-        strips = end is not None and bool(found) and self.tokenizer("")["input_ids"][1:] == [end]
+        letter = self.tokenizer("a")["input_ids"]
+        strips = end is not None and len(letter) > 1 and letter[-1] == end
         start = self.tokenizer.bos_token_id if self.tokenizer.bos_token_id is not None else end
         found = [ids[:-1] if strips else ids for ids in found]
         return [ids or ([start] if start is not None else []) for ids in found]
@@ -139,8 +140,7 @@ class CausalLM:
         if not items:
             return []
         shared = packing.shared_head([prefix for prefix, _ in items])
-        with torch.inference_mode():
-            head = self.head(items[0][0][:shared])
+        head = self.head(items[0][0][:shared])
         bodies = [(prefix[shared:], continuations) for prefix, continuations in items]
 
         def one_pass(rows: Sequence[int]) -> torch.Tensor:
