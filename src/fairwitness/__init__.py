@@ -14,6 +14,8 @@ _PUBLIC = {
     "load_dataset": "fairwitness.datasets.download",
     "UserModelConfig": "fairwitness.audits.user_model",
     "user_model": "fairwitness.audits.user_model",
+    "ZeroShotConfig": "fairwitness.audits.zero_shot",
+    "zero_shot": "fairwitness.audits.zero_shot",
     "group_fairness": "fairwitness.audits.fairness",
 }
 

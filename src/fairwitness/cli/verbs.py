@@ -7,6 +7,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "data download": ("fairwitness.cli.data:download", "Get a dataset as a normalised table."),
     "data doctor": ("fairwitness.cli.data:doctor", "Which sources of datasets answer, and which have died."),
     "data card": ("fairwitness.cli.data:card", "A dataset's licence, counts, columns and content warning."),
+    "zeroshot": ("fairwitness.cli.zeroshot:zeroshot", "Classify texts with a causal language model, and explain why."),
     "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
     "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
     "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),

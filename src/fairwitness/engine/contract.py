@@ -43,11 +43,12 @@ def score_part(scorer: Scorer[Any], items: Sequence[Any]) -> pl.DataFrame:
     """Score one part: nothing to score and no finite score are errors of their row, and the rest is what the scorer said."""
     usable = [index for index, item in enumerate(items) if item is not None and item != ""]
     answered = scorer.score([items[index] for index in usable]) if usable else {}
-    frame = pl.DataFrame({"position": usable, **answered}, strict=False)
+    position = pl.Series("position", usable, pl.Int64)
+    frame = pl.DataFrame({"position": position, **answered}, strict=False)
     if frame.height != len(usable):
         raise AssertionError(f"{type(scorer).__name__} answered {frame.height} rows for {len(usable)} items")
     frame = _with_errors(frame)
-    every_row = pl.DataFrame({"position": range(len(items))}, schema={"position": frame.schema["position"]})
+    every_row = pl.DataFrame({"position": range(len(items))}, schema={"position": pl.Int64})
     missing = pl.col("error").is_null() & ~pl.col("position").is_in(usable)
     joined = every_row.join(frame, on="position", how="left", maintain_order="left")
     return joined.with_columns(error=pl.when(missing).then(pl.lit("no text")).otherwise("error")).drop("position")
