@@ -24,6 +24,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
     "stereoset eval": ("fairwitness.cli.stereoset:evaluate", "Score StereoSet's items with a language model."),
     "stereoset score": ("fairwitness.cli.stereoset:score", "StereoSet's official numbers from a prediction file."),
+    "stereoset sensitivity": ("fairwitness.cli.stereoset:sensitivity", "How far StereoSet's numbers move with the way of asking."),
     "stereoset analyze": ("fairwitness.cli.stereoset:analyze", "Tables, words, examples and charts from a StereoSet result."),
     "crows": ("fairwitness.cli.crows:crows", "CrowS-Pairs: how often a model finds the more stereotyping sentence likelier."),
     "report": ("fairwitness.cli.report:report", "Write one self-contained page for one or more runs."),
