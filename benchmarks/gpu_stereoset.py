@@ -1,4 +1,4 @@
-"""StereoSet on one GPU: both subsets, with a random model of Llama-3.2-1B's shape in bfloat16 and synthetic items of the dev set's sizes.
+"""StereoSet on one GPU: a random model of Llama-3.2-1B's shape in bfloat16, synthetic items of the dev set's sizes.
 
 Needs torch, transformers, numpy and pyarrow only:  PYTHONPATH=src python benchmarks/gpu_stereoset.py
 Prints a Markdown table. FAIRWITNESS_BENCH_TINY=1 runs the same code on a CPU with a toy model, to see that it runs. Times are of
@@ -126,14 +126,10 @@ def main() -> None:
     one_at_a_time(lm, scorer, few[:6])
     taken, slow = seconds(lambda: one_at_a_time(lm, scorer, few))
     whole = taken * len(rows) / len(few)
-    print(
-        f"| three sequences an item, one at a time (measured on {len(few) // 3} items) | {whole:.1f} | {len(rows) / 3 / whole:,.0f} |"
-    )
+    print(f"| three sequences an item, one at a time (from {len(few) // 3} items) | {whole:.1f} | {len(rows) / 3 / whole:,.0f} |")
     fast = np.concatenate([found["chat"][1][: 3 * 60], found["chat"][1][-3 * 60 :]])
     gap = float(np.abs(fast - np.array(slow)).max())
-    print(
-        f"\nThe same method (`chat`) is {whole / found['chat'][0]:.1f} times as fast; scores differ by at most {gap:.1g} nats per token."
-    )
+    print(f"\nThe same method (`chat`) is {whole / found['chat'][0]:.1f} times as fast; scores differ by at most {gap:.1g}.")
     print(f"Target for the whole dev set: under 15 s of scoring; `reference` took {found['reference'][0]:.2f} s.")
 
 

@@ -56,7 +56,7 @@ class SensitivityConfig:
 
 
 def sensitivity(config: SensitivityConfig) -> AuditResult:
-    """Score the same items in every way and lay the numbers side by side. A way that a model does not allow is named, not hidden."""
+    """Score the same items in every way and lay the numbers side by side. A way the model does not allow is named."""
     subset_names(config.subset)
     check_draws(config.draws)
     if not config.protocols or not config.dtypes:
@@ -98,7 +98,8 @@ def _table(config: SensitivityConfig, items: pl.DataFrame, ways: list[tuple[str,
     choices: dict[str, Any] = {}
     for name, way in ways:
         # One way of a model is loaded at a time: a number format's weights are kept until another is asked for.
-        way.__dict__["lm"] = loaded[way.dtype] if way.dtype in loaded else way.lm
+        if way.dtype in loaded:
+            way.__dict__["lm"] = loaded[way.dtype]
         loaded = {way.dtype: way.lm}
         say(name)
         try:
