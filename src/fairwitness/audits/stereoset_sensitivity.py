@@ -15,10 +15,9 @@ from fairwitness import tables
 from fairwitness.audits import stereoset_numbers as numbers
 from fairwitness.audits.result import AuditResult
 from fairwitness.audits.stereoset import sample, score_items
-from fairwitness.audits.stereoset_score import check_draws
+from fairwitness.audits.stereoset_score import check_draws, data_hash
 from fairwitness.datasets.stereoset_items import BUILT_IN, read_items, subset_names
 from fairwitness.errors import FairWitnessError, InputError
-from fairwitness.files import file_hash
 from fairwitness.metrics.stereoset import METRICS
 from fairwitness.progress import say
 from fairwitness.runs import Run, open_run
@@ -66,7 +65,7 @@ def sensitivity(config: SensitivityConfig) -> AuditResult:
     items = sample(read_items(config.data, subset=config.subset), config.max_samples, config.seed)
     ways = list(_ways(config))
     question = {
-        "data": BUILT_IN if config.data == BUILT_IN else file_hash(Path(config.data)),
+        "data": data_hash(config.data),
         **{name: getattr(config, name) for name in ("subset", "max_samples", "seed", "draws")},
         "ways": [way.identity for _, way in ways],
     }
