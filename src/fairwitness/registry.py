@@ -13,6 +13,8 @@ from fairwitness.errors import InputError, suggestion
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "scorers": {
+        "likelihood": "fairwitness.scorers.likelihood:Likelihood",
+        "masked_likelihood": "fairwitness.scorers.masked_likelihood:MaskedLikelihood",
         "zero_shot": "fairwitness.scorers.zero_shot:ZeroShot",
     },
     "datasets": {

@@ -8,6 +8,11 @@ VERBS: dict[str, tuple[str, str]] = {
     "data doctor": ("fairwitness.cli.data:doctor", "Which sources of datasets answer, and which have died."),
     "data card": ("fairwitness.cli.data:card", "A dataset's licence, counts, columns and content warning."),
     "zeroshot": ("fairwitness.cli.zeroshot:zeroshot", "Classify texts with a causal language model, and explain why."),
+    "stereoset eval": ("fairwitness.cli.stereoset:evaluate", "Score StereoSet's items with a language model."),
+    "stereoset score": ("fairwitness.cli.stereoset:score", "StereoSet's official numbers from a prediction file."),
+    "stereoset sensitivity": ("fairwitness.cli.stereoset:sensitivity", "How far StereoSet's numbers move with the way of asking."),
+    "stereoset analyze": ("fairwitness.cli.stereoset:analyze", "Tables, words, examples and charts from a StereoSet result."),
+    "crows": ("fairwitness.cli.crows:crows", "CrowS-Pairs: how often a model finds the more stereotyping sentence likelier."),
     "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
     "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
     "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
@@ -26,5 +31,6 @@ VERBS: dict[str, tuple[str, str]] = {
 GROUPS: dict[str, str] = {
     "data": "Datasets: get them, and know them first.",
     "usermodel": "Graph user models: train, compare views, trade accuracy against gaps, build and generate graphs.",
+    "stereoset": "StereoSet: evaluate a model, score predictions, analyse.",
     "models": "Built-in and cached models.",
 }
