@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
+MEASURES = ("accuracy", "auc", "mean_gap", "false_positive_gap", "false_negative_gap")
 
 
 def averaged(values: Array) -> Array:
@@ -71,35 +72,38 @@ def auc(scores: Array, labels: Array) -> float | None:
 
 
 def before_and_after(
-    values: Array, control: Array | None, labels: Array, roles: Sequence[str], held_out: Any, *, threshold: float = 0.5
+    values: Array,
+    control: Array | None,
+    labels: Array,
+    roles: Sequence[str],
+    held_out: Any,
+    *,
+    threshold: float = 0.5,
+    chosen: Any = None,
 ) -> pl.DataFrame:
     """Each mitigation beside doing nothing, judged on the held-out units. Only units in which every variant was scored count.
 
-    `values`: unit × role; `labels`: one a unit; `held_out`: which units judge (the others fit the thresholds).
+    `values`: unit × role; `labels`: one a unit; `held_out`: which units judge (the others fit the thresholds); `chosen`: which
+    variants (unit × role) count, such as the one that was really written; unset: all.
     """
     complete = ~np.isnan(values).any(axis=1) & ~np.isnan(labels) & (True if control is None else ~np.isnan(control))
-    fit, judged = complete & ~held_out, complete & held_out
-    wide = len(roles)
-    groups = list(roles) * int(judged.sum())
-    truth = np.repeat(labels[judged], wide)
-    own = values[judged].ravel()
-    thresholds = group_thresholds(
-        values[fit].ravel(), np.repeat(labels[fit], wide), list(roles) * int(fit.sum()), threshold=threshold
-    )
-    per_row = np.array([thresholds.get(name, threshold) for name in groups])
-    ways: list[tuple[str, Array, Any]] = [
-        ("nothing", own, own >= threshold),
-        ("average over variants", (mean := averaged(values[judged]).ravel()), mean >= threshold),
-    ]
+    counted = (np.ones(values.shape, dtype=bool) if chosen is None else chosen) & complete[:, None]
+    fit, judged = counted & ~held_out[:, None], counted & held_out[:, None]
+    truth, groups = np.broadcast_to(labels[:, None], values.shape), np.broadcast_to(np.array(roles), values.shape)
+    fitted = group_thresholds(values[fit], truth[fit], groups[fit].tolist(), threshold=threshold)
+    names, own = groups[judged].tolist(), values[judged]
+    ways: list[tuple[str, Array, Any]] = [("nothing", own, own >= threshold)]
+    mean = averaged(values)[judged]
+    ways.append(("average over variants", mean, mean >= threshold))
     if control is not None:
-        same = np.repeat(control[judged], wide)
+        same = np.broadcast_to(control[:, None], values.shape)[judged]
         ways.append(("score of the control", same, same >= threshold))
-    ways.append(("threshold per group", own, own >= per_row))
+    ways.append(("threshold per group", own, own >= np.array([fitted.get(name, threshold) for name in names])))
     rows = [
-        {"mitigation": name, "n": len(truth)} | judge(cut.astype(np.float64), scores, truth, groups) for name, scores, cut in ways
+        {"mitigation": name, "n": len(own)} | judge(cut.astype(np.float64), scores, truth[judged], names)
+        for name, scores, cut in ways
     ]
-    floats = ("accuracy", "auc", "mean_gap", "false_positive_gap", "false_negative_gap")
-    return pl.DataFrame(rows, schema={"mitigation": pl.String, "n": pl.Int64} | dict.fromkeys(floats, pl.Float64))
+    return pl.DataFrame(rows, schema={"mitigation": pl.String, "n": pl.Int64} | dict.fromkeys(MEASURES, pl.Float64))
 
 
 def _lowest_threshold(descending: Array, allowed: int, threshold: float) -> float:
