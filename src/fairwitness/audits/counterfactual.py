@@ -287,6 +287,6 @@ def recommendation(mitigation: pl.DataFrame) -> str:
         best = min(usable, key=lambda row: (row["false_positive_gap"], -(row["auc"] or 0)))
         gap = f"gap in false positives {before['false_positive_gap']:.3f} → {best['false_positive_gap']:.3f}"
         words.append(
-            f"{before['category']}: {best['mitigation']} ({gap}, accuracy {before['accuracy']:.3f} → {best['accuracy']:.3f})"
+            f"{before['category']} ({before['rows']}): {best['mitigation']} ({gap}, accuracy {before['accuracy']:.3f} → {best['accuracy']:.3f})"
         )
     return "Least gap at no more than 0.01 of accuracy: " + "; ".join(words) + "." if words else ""

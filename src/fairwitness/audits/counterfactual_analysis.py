@@ -136,9 +136,8 @@ def _facts_of(scores: pl.DataFrame, each: Slice) -> pl.DataFrame:
     """Label and original group of each unit of a slice, in its order."""
     if "original_group" not in scores.columns:
         scores = scores.with_columns(original_group=pl.lit(None, pl.String))
-    known = (
-        scores.filter(pl.col("category") == each.category).select("unit", "label", "original_group").unique("unit", keep="first")
-    )
+    own = scores.filter(pl.col("category") == each.category)
+    known = own.select("unit", "label", "original_group").unique("unit", keep="first")
     return pl.DataFrame({"unit": each.units}).join(known, on="unit", how="left", maintain_order="left")
 
 
