@@ -13,6 +13,9 @@ _PUBLIC = {
     "CounterfactualConfig": "fairwitness.audits.counterfactual",
     "FairWitnessError": "fairwitness.errors",
     "counterfactual": "fairwitness.audits.counterfactual",
+    "load_dataset": "fairwitness.datasets.download",
+    "UserModelConfig": "fairwitness.audits.user_model",
+    "user_model": "fairwitness.audits.user_model",
     "group_fairness": "fairwitness.audits.fairness",
 }
 
