@@ -10,7 +10,9 @@ from fairwitness.version import __version__
 
 # public name → where it lives
 _PUBLIC = {
+    "CounterfactualConfig": "fairwitness.audits.counterfactual",
     "FairWitnessError": "fairwitness.errors",
+    "counterfactual": "fairwitness.audits.counterfactual",
     "load_dataset": "fairwitness.datasets.download",
     "UserModelConfig": "fairwitness.audits.user_model",
     "user_model": "fairwitness.audits.user_model",

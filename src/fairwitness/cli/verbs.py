@@ -16,6 +16,15 @@ VERBS: dict[str, tuple[str, str]] = {
     "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
     "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
     "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
+    "counterfactual run": ("fairwitness.cli.counterfactual:run", "All of it, from comments (or our own templates) to report.html."),
+    "counterfactual templates": ("fairwitness.cli.counterfactual:templates", "Comments to templates with placeholders."),
+    "counterfactual expand": ("fairwitness.cli.counterfactual:expand", "Templates to texts: every group, and the control."),
+    "counterfactual score": ("fairwitness.cli.counterfactual:score", "Score filled texts with any scorer."),
+    "counterfactual analyze": ("fairwitness.cli.counterfactual:analyze", "Scores to paired gaps, tests, charts, report.html."),
+    "counterfactual record": ("fairwitness.cli.counterfactual:record", "Keep a scorer's answers as a cassette."),
+    "counterfactual replay": ("fairwitness.cli.counterfactual:replay", "Score texts from a cassette, without network."),
+    "counterfactual calibrate": ("fairwitness.cli.counterfactual:calibrate", "Fit a local scorer to a recorded one."),
+    "counterfactual compare": ("fairwitness.cli.counterfactual:compare", "Several scorers side by side on the same texts."),
     "usermodel train": ("fairwitness.cli.usermodel:train", "Train a graph user model and measure it by class and group."),
     "usermodel compare-views": ("fairwitness.cli.usermodel:compare_views_command", "What binarising hides, over a finished run."),
     "usermodel curve": ("fairwitness.cli.usermodel:curve", "Accuracy against a gap under group-reweighted training."),
@@ -29,6 +38,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
 GROUPS: dict[str, str] = {
+    "counterfactual": "The same sentence said of different groups, and what a toxicity scorer makes of it.",
     "data": "Datasets: get them, and know them first.",
     "usermodel": "Graph user models: train, compare views, trade accuracy against gaps, build and generate graphs.",
     "stereoset": "StereoSet: evaluate a model, score predictions, analyse.",
