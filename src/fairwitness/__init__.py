@@ -22,6 +22,10 @@ _PUBLIC = {
     "stereoset": "fairwitness.audits.stereoset",
     "ZeroShotConfig": "fairwitness.audits.zero_shot",
     "zero_shot": "fairwitness.audits.zero_shot",
+    "load_dataset": "fairwitness.datasets.download",
+    "counterfactual": "fairwitness.audits.counterfactual",
+    "UserModelConfig": "fairwitness.audits.user_model",
+    "user_model": "fairwitness.audits.user_model",
     "group_fairness": "fairwitness.audits.fairness",
 }
 

@@ -15,8 +15,9 @@ from fairwitness import tables
 from fairwitness.audits.result import AuditResult
 from fairwitness.audits.stereoset_score import data_hash
 from fairwitness.datasets.crows_items import BUILT_IN, DIRECTIONS, read_pairs
+from fairwitness.engine.choose import map_parts
 from fairwitness.engine.contract import Scorer
-from fairwitness.engine.local import map_parts
+from fairwitness.engine.options import EngineOptions, check_engine
 from fairwitness.errors import InputError
 from fairwitness.metrics.crows import stereotype_share
 from fairwitness.progress import progress, say
@@ -29,7 +30,7 @@ OVERALL = "overall"
 
 
 @dataclass(frozen=True, kw_only=True)
-class CrowsConfig:
+class CrowsConfig(EngineOptions):
     """Everything `crows` can be told."""
 
     model: str = "smollm2"
@@ -58,6 +59,7 @@ class CrowsConfig:
 
 def crows(config: CrowsConfig) -> AuditResult:
     """Score CrowS-Pairs with a model; write the pairs to `config.out` and the shares per bias type beside it."""
+    check_engine(config)
     if config.max_rows < 0:
         raise InputError(f"--max_rows is {config.max_rows}; give 0 for all, or more.")
     pairs = read_pairs(config.data)
@@ -128,7 +130,8 @@ def _score(config: CrowsConfig, pairs: pl.DataFrame, scorer: Scorer[Any], protoc
     column = {"sum": "logprob_sum", "mean": "logprob_mean"}.get(protocol, "score")
     with progress("crows", 2 * pairs.height, unit="sentences") as advance:
         found = pl.concat(
-            list(map_parts(scorer, _parts(pairs, scorer.rows_per_part, protocol), run.parts, advance=advance)), how="diagonal"
+            list(map_parts(scorer, _parts(pairs, scorer.rows_per_part, protocol), run.parts, options=config, advance=advance)),
+            how="diagonal",
         )
     if column not in found.columns:
         found = found.with_columns(pl.lit(None, pl.Float64).alias(column))

@@ -21,8 +21,9 @@ from fairwitness.audits.result import AuditResult
 from fairwitness.audits.stereoset_analyze import cell_table
 from fairwitness.audits.stereoset_score import check_draws, data_hash
 from fairwitness.datasets.stereoset_items import BUILT_IN, ROLES, SUBSETS, read_items, subset_names
+from fairwitness.engine.choose import map_parts
 from fairwitness.engine.contract import Scorer
-from fairwitness.engine.local import map_parts
+from fairwitness.engine.options import LOCAL, EngineOptions, check_engine
 from fairwitness.errors import InputError
 from fairwitness.files import write_text
 from fairwitness.metrics.stereoset import Cell
@@ -35,7 +36,7 @@ Protocol = Literal["auto", "reference", "conditional", "conditional_sum", "pmi",
 
 
 @dataclass(frozen=True, kw_only=True)
-class StereosetConfig:
+class StereosetConfig(EngineOptions):
     """Everything `stereoset eval` can be told."""
 
     model: str = "smollm2"
@@ -141,6 +142,7 @@ def sample(items: pl.DataFrame, most: int | None, seed: int) -> pl.DataFrame:
 
 
 def _validate(config: StereosetConfig) -> None:
+    check_engine(config)
     subset_names(config.subset)
     check_draws(config.draws)
     if Path(config.output).suffix.lower() != ".csv":
@@ -160,7 +162,7 @@ def _refuse_other_kind(config: StereosetConfig, protocol: str, known: tuple[str,
 
 
 def _evaluate(config: StereosetConfig, items: pl.DataFrame, scorer: Scorer[Any], run: Run) -> None:
-    scored = score_items(items, scorer, run)
+    scored = score_items(items, scorer, run, options=config)
     wide = numbers.by_item(scored)
     cells = numbers.measure_cells(wide, draws=config.draws, seed=0)
     paths = _paths(config.output)
@@ -174,10 +176,10 @@ def _evaluate(config: StereosetConfig, items: pl.DataFrame, scorer: Scorer[Any],
     run.seal(list(paths.values()), {"asked": wide.height, "scored": complete, "failed": wide.height - complete}, **facts)
 
 
-def score_items(items: pl.DataFrame, scorer: Scorer[Any], run: Run) -> pl.DataFrame:
+def score_items(items: pl.DataFrame, scorer: Scorer[Any], run: Run, *, options: EngineOptions = LOCAL) -> pl.DataFrame:
     """The items with `score`, its parts and `error`, scored part by part and kept as they come."""
     with progress("stereoset", items.height, unit="sentences") as advance:
-        pieces = list(map_parts(scorer, _parts(items, scorer.rows_per_part), run.parts, advance=advance))
+        pieces = list(map_parts(scorer, _parts(items, scorer.rows_per_part), run.parts, options=options, advance=advance))
     wanted = {"score": pl.Float64, "logprob_sum": pl.Float64, "logprob_mean": pl.Float64, "n_tokens": pl.Int64, "error": pl.String}
     filled = [
         piece.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in wanted.items() if name not in piece.columns)

@@ -6,6 +6,7 @@ What comes out is one table, three rows per item in file order: `subset`, `unit`
 
 import gzip
 import json
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib import resources
@@ -126,7 +127,7 @@ def read_json(path: Path) -> Any:
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         return json.loads(data.decode("utf-8"))
-    except (OSError, EOFError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
         raise InputError(f"{path} is not readable JSON; it may be damaged or cut short ({error}).") from error
 
 

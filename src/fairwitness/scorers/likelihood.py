@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,8 @@ class Sums(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Likelihood:
     """Scores (subset, context, text) with a causal language model. The model is loaded when the first item is scored."""
+
+    uses_gpu: ClassVar[bool] = True
 
     model: str = "smollm2"
     protocol: str = "reference"

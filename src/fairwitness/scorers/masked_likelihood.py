@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +35,8 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 @dataclass(frozen=True, kw_only=True)
 class MaskedLikelihood:
     """Scores (subset, context, text) with a masked language model. The model is loaded when the first item is scored."""
+
+    uses_gpu: ClassVar[bool] = True
 
     model: str
     protocol: str = "pll"
