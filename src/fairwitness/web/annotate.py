@@ -33,7 +33,8 @@ HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    # Not "no-referrer": browsers then send "Origin: null" with our own forms, which looks like another site's.
+    "referrer-policy": "same-origin",
     "cache-control": "no-store",
 }
 FORMATS = {"kosbi": "application/json", "labelstudio": "application/json", "csv": "text/csv"}
