@@ -144,6 +144,8 @@ class AnnotationPages:
         problem = self._problem(vote)
         if problem:
             return self._task(request, annotator, item, problem, status=400)
+        if not self._store.may_answer(item.id, annotator):
+            return RedirectResponse("/", 303)
         self._store.save(item.id, vote)
         return RedirectResponse("/?said=saved", 303)
 
