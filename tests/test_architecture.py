@@ -103,7 +103,7 @@ def test_public_names_are_real() -> None:
 def test_every_verb_can_be_loaded() -> None:
     from importlib import import_module
 
-    from fairwitness.cli.app import GROUPS, VERBS
+    from fairwitness.cli.verbs import GROUPS, VERBS
 
     for verb, (path, help_) in VERBS.items():
         module, _, name = path.partition(":")

@@ -135,4 +135,4 @@ def test_token_elsewhere(shelf: Path) -> None:
 def test_the_report_of_a_run(shelf: Path) -> None:
     status, page, _ = ask(application(shelf), "/run?run=one")
     assert status == 200
-    assert "4 of 5 rows could be scored" in page
+    assert "4 of them could be scored" in page

@@ -68,13 +68,13 @@ def _matching(ours: list[Recorded], theirs: list[Recorded], a: Path, b: Path) ->
             raise InputError(f"'{each.name}' in {where} has not finished. Run its command again before comparing.")
     pairs = []
     for one in ours:
-        same = [other for other in theirs if other.kind == one.kind and other.has(".measurements.parquet")]
+        same = [other for other in theirs if other.kind == one.kind and other.has("measurements.parquet")]
         named = [other for other in same if other.name == one.name] or same
-        if one.has(".measurements.parquet") and named:
+        if one.has("measurements.parquet") and named:
             pairs.append((one, named[0]))
     if not pairs:
         kinds = [
-            sorted({each.kind for each in side if each.has(".measurements.parquet")}) or ["nothing measured"]
+            sorted({each.kind for each in side if each.has("measurements.parquet")}) or ["nothing measured"]
             for side in (ours, theirs)
         ]
         raise InputError(f"These are unlike things: {a} holds {', '.join(kinds[0])}; {b} holds {', '.join(kinds[1])}.")
@@ -161,7 +161,7 @@ def _measured(one: Recorded, other: Recorded, config: CompareConfig) -> Iterator
         if one.entry["data"][name] != other.entry["data"][name]:
             raise InputError(f"These are unlike things: '{name}' is another file in {other.folder} than in {one.folder}.")
     keys = ["metric", "attribute", "group", "class"]
-    ours, theirs = one.table(".measurements.parquet"), other.table(".measurements.parquet")
+    ours, theirs = one.table("measurements.parquet"), other.table("measurements.parquet")
     if ours is None or theirs is None:
         return
     both = ours.join(theirs, on=keys, suffix="_b", nulls_equal=True).drop_nulls(

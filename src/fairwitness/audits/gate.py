@@ -57,9 +57,9 @@ SHORT: dict[str, dict[str, Any]] = {
     "max_eodds": {"metric": "equalized_odds_difference"},
     "max_accuracy_gap": {"metric": "accuracy_difference", "target": 0.0},
     "min_impact_ratio": {"metric": "disparate_impact_ratio"},
-    "max_ss_distance": {"metric": "ss", "target": 50.0},
-    "min_icat": {"metric": "icat"},
-    "max_paired_gap": {"metric": "paired_difference", "target": 0.0},
+    "max_ss_distance": {"metric": "reference_ss", "target": 50.0, "class_": ""},
+    "min_icat": {"metric": "reference_icat", "class_": ""},
+    "max_paired_gap": {"metric": "paired_gap", "target": 0.0, "class_": "all"},
 }
 
 
@@ -93,7 +93,7 @@ def rules_of(config: GateConfig) -> list[Rule]:
 
 def measurements_of(recorded: list[Recorded], where: Path) -> pl.DataFrame:
     """All measurements that the audits of a run wrote, as one table."""
-    found = [each.table(".measurements.parquet") for each in recorded]
+    found = [each.table("measurements.parquet") for each in recorded]
     present = [frame.select([c for c in tables.MEASUREMENTS if c in frame.columns]) for frame in found if frame is not None]
     if not present:
         raise InputError(

@@ -1,4 +1,4 @@
-"""The `fairwitness` command: the table of verbs, and how a call begins and ends.
+"""The `fairwitness` command: how a call begins and ends. Which verbs there are is in verbs.py.
 
 Verbs are named by import path and loaded when called, so that `--help` is instant. Flags may be spelt --text_col or --text-col;
 lists take spaces or commas; `--config file.toml` fills the same options as the flags, which win.
@@ -11,34 +11,9 @@ from typing import Any, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter, Token, convert
 
+from fairwitness.cli.verbs import GROUPS, VERBS
 from fairwitness.errors import FairWitnessError, InputError
 from fairwitness.version import __version__
-
-# verb → (where it lives, what it does). A verb of two words belongs to a group, which stands alone in GROUPS.
-VERBS: dict[str, tuple[str, str]] = {
-    "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
-    "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
-    "report": ("fairwitness.cli.report:report", "Write one self-contained page for one or more runs."),
-    "serve": ("fairwitness.cli.serve:serve", "Browse a folder of runs in a browser."),
-    "gate": ("fairwitness.cli.gate:gate", "Hold a run to limits: exit 0 passed, 1 failed, 3 not enough evidence."),
-    "run": ("fairwitness.cli.run:run", "Run the audits of a suite.toml, ending in one report."),
-    "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
-    "compare": ("fairwitness.cli.compare:compare", "Which gaps changed between two runs, beyond noise."),
-    "kosbi generate-contexts": ("fairwitness.cli.kosbi:generate_contexts", "Draft neutral contexts for every social group."),
-    "kosbi filter-contexts": ("fairwitness.cli.kosbi:filter_contexts", "Remove contexts that do not include their group."),
-    "kosbi train-filter": ("fairwitness.cli.kosbi:train_filter", "Train a filter model, a checkpoint per epoch."),
-    "kosbi augment-contexts": ("fairwitness.cli.kosbi:augment_contexts", "The next pool of context demonstrations."),
-    "kosbi generate-sentences": ("fairwitness.cli.kosbi:generate_sentences", "Draft safe and unsafe sentences after each context."),
-    "kosbi filter-sentences": ("fairwitness.cli.kosbi:filter_sentences", "Keep the sentences that filter checkpoints disagree on."),
-    "kosbi augment-sentences": ("fairwitness.cli.kosbi:augment_sentences", "The next pool of sentence demonstrations."),
-    "kosbi annotate": ("fairwitness.cli.kosbi:annotate", "Serve the annotation page; import and export annotations."),
-    "kosbi run": ("fairwitness.cli.kosbi:run", "One iteration of the whole loop from a TOML file."),
-    "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
-}
-GROUPS: dict[str, str] = {
-    "models": "Built-in and cached models.",
-    "kosbi": "Author a bias dataset: generate, filter, annotate, train, augment.",
-}
 
 
 def _convert(type_: Any, tokens: Sequence[Token]) -> Any:

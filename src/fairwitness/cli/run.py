@@ -24,7 +24,8 @@ def run(suite: Path, /, *, out: Path | None = None) -> None:
         The report to write; by default report.html beside the runs.
     """
     from fairwitness.audits.suite import read_suite
-    from fairwitness.cli.app import VERBS, call
+    from fairwitness.cli.app import call
+    from fairwitness.cli.verbs import VERBS
     from fairwitness.files import write_text
     from fairwitness.progress import say
     from fairwitness.report.sections import page_of

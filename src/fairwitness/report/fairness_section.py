@@ -36,7 +36,7 @@ DEFINITIONS = (
 
 def section(recorded: Recorded) -> Section:
     """The section of one fairness audit."""
-    measured = recorded.table(".measurements.parquet")
+    measured = recorded.table("measurements.parquet")
     facts = recorded.entry.get("facts", {})
     lede = [_opening(facts)]
     if measured is None:

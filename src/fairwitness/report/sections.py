@@ -15,8 +15,17 @@ from fairwitness.report.recorded import Recorded, recorded_in
 
 # kind of audit → where its section is made
 MAKERS: dict[str, str] = {
+    "zeroshot": "fairwitness.report.zeroshot_section:section",
+    "zeroshot-ig": "fairwitness.report.zeroshot_section:explained_section",
     "fairness": "fairwitness.report.fairness_section:section",
+    "stereoset eval": "fairwitness.report.stereoset_section:section",
+    "stereoset score": "fairwitness.report.stereoset_section:section",
+    "crows": "fairwitness.report.stereoset_section:crows_section",
+    "counterfactual analyze": "fairwitness.report.counterfactual_section:section",
+    "usermodel": "fairwitness.report.user_model_section:section",
 }
+# Steps on the way to an audit: where it has finished they have nothing of their own to say.
+STEPS = ("counterfactual templates", "counterfactual expand", "counterfactual score")
 
 
 def page_of(folders: Sequence[Path], *, title: str = "Fair Witness report") -> str:
@@ -30,6 +39,8 @@ def sections_of(folders: Sequence[Path]) -> list[Section]:
     made = []
     for number, folder in enumerate(folders):
         for recorded in recorded_in(folder):
+            if recorded.kind in STEPS and recorded.finished:
+                continue
             section = make_section(recorded)
             title = f"{section.title} ({folder.name})" if many else section.title
             made.append(replace(section, title=title, anchor=f"{recorded.name}-{number}", provenance=provenance(recorded)))

@@ -1,0 +1,92 @@
+"""What a report says about StereoSet and CrowS-Pairs: how often a model prefers the stereotype, by domain, with intervals."""
+
+import polars as pl
+
+from fairwitness.report.page import Block, Chart, Finding, Section, Table
+from fairwitness.report.recorded import Recorded
+from fairwitness.report.svg import Interval, interval_chart
+
+CHARTS = {
+    "reference_ss": ("Stereotype score (SS): 50 is no preference", 50.0),
+    "reference_lms": ("Language score (LMS): 100 is best", 100.0),
+    "reference_icat": ("Both together (ICAT): 100 is best", 100.0),
+}
+DEFINITIONS = (
+    ("LMS", "How often a meaningful sentence is likelier than an unrelated one, in percent, averaged over target terms."),
+    (
+        "SS",
+        "How often the stereotype is likelier than the anti-stereotype, in percent, averaged over terms. 50 is no preference.",
+    ),
+    ("ICAT", "LMS × min(SS, 100 − SS) / 50: 100 for a model that knows the language and prefers neither side."),
+    (
+        "reference, argmax",
+        "The benchmark authors' pairwise definition, and the one that takes the best of three sentences; they differ.",
+    ),
+)
+
+
+def section(recorded: Recorded) -> Section:
+    """The section of one StereoSet evaluation."""
+    measured = recorded.table("measurements.parquet")
+    model, subset = recorded.question.get("model", "A prediction file"), recorded.question.get("subset", "")
+    counts = recorded.counts
+    lede = [f"{model} was asked which of three sentences is likeliest, on {counts.get('asked', 0):,} StereoSet sentences {subset}."]
+    if counts.get("failed"):
+        lede.append(f"{counts['failed']:,} could not be scored; their items are in no number.")
+    if measured is None:
+        return Section("StereoSet", lede)
+    cells = measured.filter(pl.col("class").is_null())
+    blocks: list[Block] = [_chart(cells.filter(pl.col("metric") == metric), *words) for metric, words in CHARTS.items()]
+    blocks.append(_table(cells))
+    few = cells.filter((pl.col("group") == "overall") & (pl.col("n") < 200))
+    limits = ["StereoSet was judged by so few items that only large preferences show."] if few.height else []
+    return Section("StereoSet", lede, _findings(cells, str(model)), blocks, definitions=DEFINITIONS, limits=limits)
+
+
+def crows_section(recorded: Recorded) -> Section:
+    """The section of one CrowS-Pairs evaluation."""
+    measured = recorded.table("measurements.parquet")
+    model = recorded.question.get("model", "")
+    lede = [
+        f"{model} was asked which of two sentences is likelier, on {recorded.counts.get('asked', 0):,} sentences of CrowS-Pairs."
+    ]
+    if measured is None:
+        return Section("CrowS-Pairs", lede)
+    name = "Share of pairs in which the stereotype is likelier: 50 is no preference"
+    chosen = measured.filter(pl.col("metric").str.contains("stereotype"))
+    rows = [Interval(_place(row), row["value"], row["low"], row["high"], row["n"]) for row in chosen.iter_rows(named=True)]
+    ideal = 50.0 if any((line.value or 0) > 1 for line in rows) else 0.5
+    return Section("CrowS-Pairs", lede, (), [Chart(name, interval_chart(rows, name=name, ideal=ideal))])
+
+
+def _chart(rows: pl.DataFrame, name: str, ideal: float) -> Chart:
+    lines = [
+        Interval(_place(row), row["value"], row["low"], row["high"], row["n"], muted=(row["n"] or 0) < 30, series=row["attribute"])
+        for row in rows.iter_rows(named=True)
+    ]
+    return Chart(name, interval_chart(lines, name=name, ideal=ideal), "The dashed line is the ideal. Grey: fewer than 30 items.")
+
+
+def _table(cells: pl.DataFrame) -> Table:
+    keys = ["attribute", "group", "n"]
+    wide = cells.pivot(on="metric", index=keys, values="value", maintain_order=True)
+    names = [name for name in wide.columns if name not in keys]
+    return Table("All numbers", ["subset", "domain", "items", *names], wide.select(*keys, *names).rows(), digits=2)
+
+
+def _findings(cells: pl.DataFrame, model: str) -> list[Finding]:
+    found = []
+    for row in cells.filter(pl.col("metric") == "reference_ss").drop_nulls(["value", "low", "high"]).iter_rows(named=True):
+        if row["low"] <= 50 <= row["high"] or row["n"] < 30:
+            continue
+        side = "the stereotype" if row["value"] > 50 else "the anti-stereotype"
+        share = max(row["value"], 100 - row["value"])
+        low, high = sorted((max(row["low"], 100 - row["low"]), max(row["high"], 100 - row["high"])))
+        words = f"{model} finds {side} likelier in {share:.0f} of 100 StereoSet items"
+        words += f" ({_place(row)}; 95 % interval {low:.0f} to {high:.0f})."
+        found.append(Finding(words, min(abs(row["low"] - 50), abs(row["high"] - 50)) / 100, subject="stereoset"))
+    return found
+
+
+def _place(row: dict[str, object]) -> str:
+    return ", ".join(str(row[name]) for name in ("group", "attribute") if row.get(name))

@@ -1,0 +1,86 @@
+"""What a report says about zero-shot scoring: how much was scored, how scores lie, and what the explained rows rest on."""
+
+import polars as pl
+
+from fairwitness import tables
+from fairwitness.errors import FairWitnessError
+from fairwitness.report.page import Block, Chart, Example, Section, Table, Word
+from fairwitness.report.recorded import Recorded
+from fairwitness.report.svg import Interval, interval_chart
+
+MOST_EXAMPLES = 25
+
+
+def section(recorded: Recorded) -> Section:
+    """The section of one zero-shot audit."""
+    question, counts = recorded.question, recorded.counts
+    asked, failed = counts.get("asked", 0), counts.get("failed", 0)
+    labels = " or ".join(question.get("labels", []))
+    lede = [f"{question.get('model', 'A model')} was asked, about {asked:,} texts, whether each is {labels}."]
+    done = "All of them" if not failed else f"{asked - failed:,} of them"
+    lede.append(f"{done} could be scored. The score is the log-probability of the first label minus that of the second.")
+    frame = recorded.table(".parquet")
+    frame = recorded.table(".csv") if frame is None else frame
+    limits = [f"{counts['failed']:,} texts could not be scored."] if failed else []
+    if recorded.entry.get("truncated"):
+        limits.append(f"{recorded.entry['truncated']:,} texts were longer than the model's context and were cut.")
+    return Section("Zero-shot classification", lede, (), _spread(frame), limits=limits)
+
+
+def explained_section(recorded: Recorded) -> Section:
+    """The section of the rows that were explained with Integrated Gradients."""
+    table = recorded.table(".ig.parquet")
+    if table is None:
+        return Section("Explanations", ["The attributions can no longer be read; run the audit again."])
+    converged = table["converged"].sum() if "converged" in table.columns else None
+    lede = [f"{table.height:,} rows were explained: each word's share of the decision, by Integrated Gradients."]
+    limits = []
+    if converged is not None and converged < table.height:
+        limits.append(f"{table.height - converged:,} of {table.height:,} explanations did not converge; they are marked.")
+    shares = _shares(recorded)
+    return Section("Explanations", lede, (), shares, examples=_examples(table), limits=limits)
+
+
+def _spread(frame: pl.DataFrame | None) -> list[Block]:
+    """Where the scores lie: quartiles by true label, so that the reader sees how well the two come apart."""
+    if frame is None or "score" not in frame.columns or not frame["score"].count():
+        return []
+    label = next((name for name in ("target", "label", "toxic") if name in frame.columns and frame.schema[name].is_numeric()), None)
+    groups = {"all texts": frame}
+    if label:
+        groups |= {f"{label} ≥ 0.5": frame.filter(pl.col(label) >= 0.5), f"{label} < 0.5": frame.filter(pl.col(label) < 0.5)}
+    lines = []
+    for name, part in groups.items():
+        score = part["score"].drop_nulls()
+        if len(score):
+            lines.append(Interval(name, score.median(), score.quantile(0.05), score.quantile(0.95), len(score)))  # type: ignore[arg-type]
+    note = "Dots are medians; bars hold the middle 90 % of the texts (not an interval of the median)."
+    return [Chart("Where the scores lie", interval_chart(lines, name="score", ideal=0.0), note)]
+
+
+def _shares(recorded: Recorded) -> list[Block]:
+    blocks: list[Block] = []
+    for name in sorted(recorded.entry.get("outputs", {})):
+        if name.endswith(".csv"):
+            try:
+                table = tables.read(recorded.folder / name)
+            except FairWitnessError:
+                continue
+            title = name.removesuffix(".csv").rpartition(".")[2].replace("_", " ").capitalize()
+            blocks.append(Table(title, table.columns, table.rows()))
+    return blocks
+
+
+def _examples(table: pl.DataFrame) -> list[Example]:
+    examples = []
+    for row in table.head(MOST_EXAMPLES).iter_rows(named=True):
+        words, weights = row.get("words"), row.get("word_weights")
+        if not words or not weights:
+            continue
+        marked = row.get("identity") or [False] * len(words)
+        shown = [Word(text, weight, bool(flag)) for text, weight, flag in zip(words, weights, marked, strict=False)]
+        gap = f"completeness gap {row['gap']:.1%} in {row['steps']} steps" if row.get("gap") is not None else ""
+        unsure = "" if row.get("converged", True) else " · did not converge, do not rely on it"
+        heading = f"row {row['idx']}: score {row['explained']:+.2f}" if row.get("explained") is not None else f"row {row['idx']}"
+        examples.append(Example(heading, " ".join(words), shown, f"{gap}{unsure}"))
+    return examples
