@@ -6,6 +6,8 @@ file of plain arrays.
 """
 
 import json
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -80,7 +82,7 @@ def load_ngram_classifier(path: Path) -> NgramClassifier:
             weights = np.zeros_like(arrays["idf"])
             weights[arrays["kept"]] = arrays["weights"]
             return NgramClassifier(NgramSettings(**head["settings"]), arrays["idf"], weights, head["about"])
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+    except (OSError, ValueError, KeyError, TypeError, IndexError, zipfile.BadZipFile, zlib.error) as error:
         raise ModelError(f"{path} is not a checkpoint of the built-in classifier, or it is damaged ({error}).") from error
 
 
