@@ -11,6 +11,9 @@ from fairwitness.version import __version__
 # public name → where it lives
 _PUBLIC = {
     "FairWitnessError": "fairwitness.errors",
+    "load_dataset": "fairwitness.datasets.download",
+    "UserModelConfig": "fairwitness.audits.user_model",
+    "user_model": "fairwitness.audits.user_model",
     "group_fairness": "fairwitness.audits.fairness",
 }
 

@@ -87,9 +87,12 @@ def open_run(
         folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder):
         entry = read_manifest(folder).get(name) if not restart else None
-        if entry is not None and entry["question"] != question:
-            raise RunError(_difference(out, entry["question"], question))
         parts = Parts(folder / ".parts" / name)
+        if entry is not None and entry["question"] != question:
+            if entry["status"] == "done" or parts.folder.is_dir():
+                raise RunError(_difference(out, entry["question"], question))
+            # A call that stopped before it answered anything (a misspelt column, say) must not stand in the corrected one's way.
+            entry = None
         if entry is None:
             parts.clear()
             entry = {"kind": kind, "question": question, "status": "running", "outputs": {}, "started": _now()}

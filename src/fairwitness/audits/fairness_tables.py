@@ -45,6 +45,8 @@ GAP_COLUMNS = {
     "disparate_impact_ratio": "disparate_impact",
 }
 
+BINARY = (NONMEMBER, MEMBER)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
@@ -58,47 +60,41 @@ class Settings:
 
 def group_table(counts: Mapping[str, Counts], settings: Settings) -> pl.DataFrame:
     """One row per group of every attribute: size, whether it was skipped, rates with intervals."""
-    frames = [_groups_of(one, settings) for one in counts.values()]
-    return pl.concat(frames) if frames else pl.DataFrame()
-
-
-def _groups_of(counts: Counts, settings: Settings) -> pl.DataFrame:
-    sizes = counts.sizes
+    every = list(counts.values())
+    cells = np.concatenate([one.cells for one in every])
+    binary = every[0].classes == BINARY
+    sizes = cells.sum(axis=(1, 2))
     skipped = sizes < settings.min_group_size
-    found, low, high = _rates_with_intervals(counts, settings)
+    found, low, high = _rates_with_intervals(cells, settings, binary=binary)
     columns: dict[str, Any] = {
-        "identity": [counts.attribute] * len(sizes),
-        "group": [f"{counts.attribute}={group}" for group in counts.groups],
+        "identity": [one.attribute for one in every for _ in one.groups],
+        "group": [f"{one.attribute}={group}" for one in every for group in one.groups],
         "n": sizes,
         "skipped": skipped,
     }
     columns |= {column: _blank(found[rate], skipped) for rate, column in RATE_COLUMNS.items()}
-    positives = counts.cells[:, 1].sum(axis=1) if counts.classes == (NONMEMBER, MEMBER) else np.full(len(sizes), -1)
-    columns |= {"n_positive": positives, "n_negative": sizes - positives, "n_failed": counts.failed}
+    positives = cells[:, 1].sum(axis=1) if binary else np.zeros(len(sizes), np.int64)
+    columns |= {"n_positive": positives, "n_negative": sizes - positives}
+    columns["n_failed"] = np.concatenate([one.failed for one in every])
     for rate, column in RATE_COLUMNS.items():
         columns |= {f"{column}_low": _blank(low[rate], skipped), f"{column}_high": _blank(high[rate], skipped)}
-    frame = pl.DataFrame(columns, schema_overrides={"identity": pl.String, "group": pl.String}, nan_to_null=True)
-    if counts.classes == (NONMEMBER, MEMBER):
+    frame = pl.DataFrame(columns, nan_to_null=True)
+    if binary:
         return frame
     # With several classes there is no positive class, and so no rate but accuracy.
     return frame.with_columns(pl.lit(None, pl.Int64).alias(name) for name in ("n_positive", "n_negative"))
 
 
 def _rates_with_intervals(
-    counts: Counts, settings: Settings
+    cells: Any, settings: Settings, *, binary: bool
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray], dict[str, FloatArray]]:
-    if counts.classes != (NONMEMBER, MEMBER):
-        nothing = np.full(len(counts.groups), np.nan)
-        right, everyone = shares(counts.cells)["group_accuracy"]
-        low, high = wilson(right, everyone, confidence=settings.confidence)
-        found, lows, highs = (dict.fromkeys(RATE_COLUMNS, nothing) for _ in range(3))
-        return (
-            {**found, "accuracy": group_accuracy(counts.cells)},
-            {**lows, "accuracy": low},
-            {**highs, "accuracy": high},
-        )
-    ends = {name: rate_interval(counts.cells, name, confidence=settings.confidence) for name in RATE_COLUMNS}
-    return rates(counts.cells), {name: low for name, (low, _) in ends.items()}, {name: high for name, (_, high) in ends.items()}
+    if not binary:
+        nothing = dict.fromkeys(RATE_COLUMNS, np.full(len(cells), np.nan))
+        low, high = wilson(*shares(cells)["group_accuracy"], confidence=settings.confidence)
+        values = (group_accuracy(cells), low, high)
+        return tuple({**nothing, "accuracy": one} for one in values)  # type: ignore[return-value]
+    ends = {name: rate_interval(cells, name, confidence=settings.confidence) for name in RATE_COLUMNS}
+    return rates(cells), {name: low for name, (low, _) in ends.items()}, {name: high for name, (_, high) in ends.items()}
 
 
 def rate_interval(cells: Any, rate: str, *, confidence: float) -> tuple[FloatArray, FloatArray]:
@@ -218,7 +214,8 @@ def summary_table(groups: pl.DataFrame, found: IdentityGaps | None, settings: Se
     words = {_origin(name): pl.String for name, *_ in worst}
     numbers = {name: pl.Float64 for name in columns if name not in words}
     columns |= dict(facts)
-    return pl.DataFrame({name: [value] for name, value in columns.items()}, schema_overrides={**numbers, **words}, nan_to_null=True)
+    frame = pl.DataFrame({name: [value] for name, value in columns.items()}, schema_overrides={**numbers, **words})
+    return frame.with_columns(pl.selectors.float().fill_nan(None))
 
 
 def _origin(name: str) -> str:
@@ -254,12 +251,13 @@ def _worst_rate(name: str, column: str, groups: pl.DataFrame, found: IdentityGap
 
 def overall_table(counts: Counts, settings: Settings) -> pl.DataFrame:
     """The rates of all rows together, with intervals: one row per rate."""
-    found, low, high = _rates_with_intervals(counts, settings)
+    binary = counts.classes == BINARY
+    found, low, high = _rates_with_intervals(counts.cells, settings, binary=binary)
     n = int(counts.sizes[0])
     rows = [
         {"metric": name, "value": float(found[name][0]), "low": float(low[name][0]), "high": float(high[name][0]), "n": n}
         for name in RATE_COLUMNS
-        if counts.classes == (NONMEMBER, MEMBER) or name == "accuracy"
+        if binary or name == "accuracy"
     ]
     return pl.DataFrame(rows).with_columns(pl.selectors.float().fill_nan(None))
 

@@ -17,9 +17,12 @@ from fairwitness.version import __version__
 
 
 def _convert(type_: Any, tokens: Sequence[Token]) -> Any:
-    """Lists of words may come with commas; everything else is as cyclopts does it."""
-    if type_ == tuple[str, ...]:
-        return tuple(word for token in tokens for word in token.value.split(",") if word)
+    """Lists of words or numbers may come with commas; everything else is as cyclopts does it."""
+    if type_ in (tuple[str, ...], tuple[int, ...], tuple[float, ...]):
+        words = [word for token in tokens for word in token.value.split(",") if word]
+        if type_ == tuple[str, ...]:
+            return tuple(words)
+        return convert(type_, tuple(Token(keyword=tokens[0].keyword, value=word, source=tokens[0].source) for word in words))
     return convert(type_, tokens)
 
 

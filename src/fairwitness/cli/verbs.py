@@ -4,9 +4,17 @@ A verb of two words belongs to a group, which stands alone in GROUPS. Naming a v
 """
 
 VERBS: dict[str, tuple[str, str]] = {
+    "data download": ("fairwitness.cli.data:download", "Get a dataset as a normalised table."),
+    "data doctor": ("fairwitness.cli.data:doctor", "Which sources of datasets answer, and which have died."),
+    "data card": ("fairwitness.cli.data:card", "A dataset's licence, counts, columns and content warning."),
     "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
     "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
     "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
+    "usermodel train": ("fairwitness.cli.usermodel:train", "Train a graph user model and measure it by class and group."),
+    "usermodel compare-views": ("fairwitness.cli.usermodel:compare_views_command", "What binarising hides, over a finished run."),
+    "usermodel curve": ("fairwitness.cli.usermodel:curve", "Accuracy against a gap under group-reweighted training."),
+    "usermodel build": ("fairwitness.cli.usermodel:build", "Build a graph's files from the raw public files."),
+    "usermodel generate": ("fairwitness.cli.usermodel:generate", "Make up a graph like Alibaba's or JD's."),
     "report": ("fairwitness.cli.report:report", "Write one self-contained page for one or more runs."),
     "compare": ("fairwitness.cli.compare:compare", "Which gaps changed between two runs, beyond noise."),
     "gate": ("fairwitness.cli.gate:gate", "Hold a run to limits: exit 0 passed, 1 failed, 3 not enough evidence."),
@@ -24,6 +32,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
 }
 GROUPS: dict[str, str] = {
+    "data": "Datasets: get them, and know them first.",
+    "usermodel": "Graph user models: train, compare views, trade accuracy against gaps, build and generate graphs.",
     "models": "Built-in and cached models.",
     "kosbi": "Author a bias dataset: generate, filter, annotate, train, augment.",
 }

@@ -47,6 +47,25 @@ def resample(cells: Any, *, replicates: int, seed: int, axes: int) -> NDArray[np
     return drawn.reshape(replicates, *cells.shape)
 
 
+def resample_groups(cells: Any, *, replicates: int, seed: int) -> NDArray[np.int64]:
+    """Bootstrap counts [replicate, group, …] of groups that exclude each other, each resampled within its own size.
+
+    Groups are drawn in an order that depends on their counts alone, so what they are called changes nothing; groups with the
+    same counts still get draws of their own.
+    """
+    cells = np.asarray(cells, np.int64)
+    tables = cells.reshape(len(cells), -1)
+    order = np.lexsort(tables.T)
+    sizes = tables.sum(axis=1)
+    chances = tables / np.maximum(sizes, 1)[:, None]
+    # An empty group draws nothing, whatever its chances; they only have to be chances.
+    chances[sizes == 0, 0] = 1
+    stream = np.random.default_rng([seed, len(cells), int(sizes.sum())])
+    drawn = np.empty((replicates, *tables.shape), np.int64)
+    drawn[:, order] = stream.multinomial(sizes[order], chances[order], size=(replicates, len(cells)))
+    return drawn.reshape(replicates, *cells.shape)
+
+
 def percentiles(draws: Any, *, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
     """The central interval of bootstrap draws along the first axis. Undefined draws are left out; NaN where all or all but
     one are.
