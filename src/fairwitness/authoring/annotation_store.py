@@ -193,6 +193,16 @@ class AnnotationStore:
             raise InputError(f"There is no item '{item[:40]}'.")
         return Item(str(row[0]), json.loads(row[1]))
 
+    def may_answer(self, item: str, annotator: str) -> bool:
+        """Whether an item is this annotator's to answer: they hold or answered it, or it still wants somebody."""
+        own = "SELECT 1 FROM {} WHERE item = :item AND annotator = :me"
+        held = f"{own.format('leases')} UNION {own.format('answers')}"
+        others = f"SELECT count(*) FROM ({_CURRENT}) WHERE item = :item AND annotator <> :me AND skipped = 0"
+        names, connection = {"item": item, "me": annotator}, self._connection()
+        if connection.execute(held, names).fetchone():
+            return True
+        return int(connection.execute(others, names).fetchone()[0]) < self.per_item
+
     def save(self, item: str, vote: Vote) -> None:
         """Keep one annotator's answer. It is on disk when this returns."""
         check_vote(self.kind, vote)

@@ -264,16 +264,14 @@ class Client:
         body = json.dumps(request.body).encode()
         failure = ""
         for attempt in range(1, self.limits.patience.attempts + 1):
-            outcome = self._try(body, attempt)
+            outcome = self._try(body, attempt, name)
             if outcome.step is Next.TAKE:
-                self._keep(name, outcome.payload, None)
                 self.ledger.add(answered=1, usage=self.service.usage(outcome.payload))
                 return Answer(outcome.payload, attempts=attempt)
             failure = outcome.failure
             if outcome.step is Next.STOP:
                 raise ServiceError(f"{self.service.name}: {failure}")
             if outcome.step is Next.GIVE_UP:
-                self._keep(name, None, failure)
                 self.ledger.add(failed=1)
                 return Answer(None, failure, attempts=attempt)
             if attempt < self.limits.patience.attempts:
@@ -285,7 +283,8 @@ class Client:
             raise ServiceError(f"{self.service.name}: {failure}. Nothing was answered so far; is {redact(self.service.url)} right?")
         return Answer(None, failure, attempts=self.limits.patience.attempts)
 
-    def _try(self, body: bytes, attempt: int) -> "_Outcome":
+    def _try(self, body: bytes, attempt: int, name: str) -> "_Outcome":
+        """Send once. What is final is kept before the place in flight is given up, so a kill loses no more than was in flight."""
         assert self._pacer is not None
         if not self._pacer.acquire(self._stop):
             raise _StoppedError
@@ -295,6 +294,8 @@ class Client:
         outcome = _Outcome(Next.RETRY)
         try:
             outcome = self._wire.post(body)
+            if outcome.step in (Next.TAKE, Next.GIVE_UP):
+                self._keep(name, outcome.payload, outcome.failure or None)
         finally:
             self._pacer.release(refused=outcome.refused)
         if outcome.refused and outcome.retry_after_s is not None:
