@@ -10,9 +10,22 @@ from fairwitness.version import __version__
 
 # public name → where it lives
 _PUBLIC = {
+    "CounterfactualConfig": "fairwitness.audits.counterfactual",
     "FairWitnessError": "fairwitness.errors",
+    "counterfactual": "fairwitness.audits.counterfactual",
+    "load_dataset": "fairwitness.datasets.download",
+    "UserModelConfig": "fairwitness.audits.user_model",
+    "user_model": "fairwitness.audits.user_model",
+    "CrowsConfig": "fairwitness.audits.crows",
+    "crows": "fairwitness.audits.crows",
+    "StereosetConfig": "fairwitness.audits.stereoset",
+    "stereoset": "fairwitness.audits.stereoset",
     "ZeroShotConfig": "fairwitness.audits.zero_shot",
     "zero_shot": "fairwitness.audits.zero_shot",
+    "load_dataset": "fairwitness.datasets.download",
+    "counterfactual": "fairwitness.audits.counterfactual",
+    "UserModelConfig": "fairwitness.audits.user_model",
+    "user_model": "fairwitness.audits.user_model",
     "group_fairness": "fairwitness.audits.fairness",
 }
 

@@ -13,7 +13,8 @@ import polars as pl
 
 from fairwitness import tables
 from fairwitness.audits.fairness_files import counts_from_table
-from fairwitness.audits.fairness_input import Reading, count, open_predictions
+from fairwitness.audits.fairness_input import Reading, count
+from fairwitness.audits.fairness_join import open_predictions
 from fairwitness.audits.result import AuditResult
 from fairwitness.errors import FairWitnessError, InputError
 from fairwitness.metrics.change import Change, interval_change, paired_changes, unpaired_changes
@@ -135,8 +136,7 @@ def _predictions(recorded: Recorded, flags: list[str]) -> pl.DataFrame:
     pred = None if threshold is not None else str(question["pred_col"])
     score = str(question["score_col"]) if threshold is not None else None
     reading = Reading(label=str(question["label_col"]), pred=pred, score=score, error=error, flags=tuple(flags))
-    lazy = open_predictions(preds, Path(labels) if labels else None, reading)
-    frame = lazy.collect()
+    frame = open_predictions(preds, Path(labels) if labels else None, reading).lazy().collect()
     if "idx" in own:
         frame = frame.with_columns(tables.read(preds, ["idx"])["idx"])
     guessed = pl.col(pred).cast(pl.Float64) >= 0.5 if pred else pl.col(str(score)) >= threshold

@@ -13,7 +13,8 @@ import polars as pl
 
 from fairwitness import runs, tables
 from fairwitness.audits.fairness_files import stored, write
-from fairwitness.audits.fairness_input import BACKGROUND, OVERALL, Reading, Tally, count, label_kind, open_predictions
+from fairwitness.audits.fairness_input import BACKGROUND, OVERALL, FileRows, Reading, Rows, Tally, count, label_kind
+from fairwitness.audits.fairness_join import open_predictions
 from fairwitness.audits.fairness_measurements import measurements, multigroup_measurements
 from fairwitness.audits.fairness_multigroup import binarised, multigroup
 from fairwitness.audits.fairness_result import FairnessResult
@@ -27,6 +28,7 @@ from fairwitness.audits.fairness_tables import (
     overall_table,
     summary_table,
 )
+from fairwitness.engine.options import ENGINE_FIELDS, LOCAL, ClusterOptions, check_engine
 from fairwitness.errors import InputError
 from fairwitness.files import file_hash, require_file
 from fairwitness.metrics.counts import Counts
@@ -37,7 +39,7 @@ _ERROR = "error"
 
 
 @dataclass(frozen=True, kw_only=True)
-class FairnessConfig:
+class FairnessConfig(ClusterOptions):
     """Everything that can be asked of `fairwitness fairness`, with its defaults."""
 
     preds: Path
@@ -106,6 +108,7 @@ class FairnessConfig:
 
 def audit_fairness(config: FairnessConfig) -> FairnessResult:
     """Measure a file of predictions and write R.csv and all that belongs to it. The same question again is read, not redone."""
+    check_engine(config)
     reading, settings = _reading(config), _settings(config)
     data = {"preds": file_hash(require_file(config.preds))}
     if config.labels_file:
@@ -115,7 +118,8 @@ def audit_fairness(config: FairnessConfig) -> FairnessResult:
         if run.sealed:
             return stored(config.out, run.entry)
         frame = open_predictions(config.preds, config.labels_file, reading)
-        result = _measure(frame, reading, settings, classes=config.positive_classes, groups=config.group_one)
+        with tables.reading(config.preds):
+            result = _measure(frame, reading, settings, classes=config.positive_classes, groups=config.group_one, options=config)
         files = write(result, config.out, charts=config.charts)
         asked, failed = result.facts["n_rows"], result.facts["n_failed"]
         inputs = {
@@ -171,7 +175,10 @@ def group_fairness(
         tables.require_columns(present, [name], "the table")
     if _ERROR in present and _ERROR not in reading.columns:
         reading = replace(reading, error=_ERROR)
-    return _measure(frame.select(reading.columns), reading, settings)
+    with tables.reading(table if isinstance(table, str | Path) else "the table"):
+        if isinstance(table, str | Path) and set(reading.columns) <= set(tables.columns_of(table)):
+            return _measure(FileRows(Path(table), tuple(reading.columns)), reading, settings)
+        return _measure(frame.select(reading.columns), reading, settings)
 
 
 def _frame_of(
@@ -180,9 +187,7 @@ def _frame_of(
     """The table, with those columns added that were given as arrays, and the names of all."""
     if isinstance(table, np.ndarray) and table.dtype.names:
         table = {name: table[name] for name in table.dtype.names}
-    frame: Any = tables.scan(table) if isinstance(table, str | Path) else None
-    if frame is None and isinstance(table, pl.LazyFrame):
-        frame = table
+    frame: Any = table if isinstance(table, pl.LazyFrame) else None
     names: dict[str, Any] = {}
     arrays: dict[str, Any] = {}
     for role, given in single.items():
@@ -193,27 +198,30 @@ def _frame_of(
         names[role] = (given,) if isinstance(given, str) else tuple(given)
         if isinstance(given, Mapping):
             arrays |= {name: np.asarray(column) for name, column in given.items()}
-    if frame is None:
-        frame = tables.as_frame({} if table is None else table)
     try:
         added = [pl.Series(name, column, nan_to_null=True) for name, column in arrays.items()]
+        if frame is None and isinstance(table, str | Path):
+            frame = tables.scan(table)
+        if frame is None:
+            frame = pl.DataFrame(added) if table is None else tables.as_frame(table)
         return (frame.with_columns(added) if added else frame), names
     except pl.exceptions.PolarsError as error:
         raise InputError(f"The columns given as arrays do not fit together: {error}") from error
 
 
 def _measure(
-    frame: pl.LazyFrame | pl.DataFrame,
+    rows: Rows,
     reading: Reading,
     settings: Settings,
     *,
     classes: Sequence[str] = (),
     groups: Sequence[str] = (),
+    options: ClusterOptions = LOCAL,
 ) -> FairnessResult:
-    named = label_kind(frame.lazy(), reading)
+    named = label_kind(rows, reading)
     # Several classes have no single score; their AUCs would need one score per class.
     reading = replace(reading, named_classes=named, score=None if named else reading.score)
-    tally, scores = count(frame, reading)
+    tally, scores = count(rows, reading, options=options)
     counts = dict(tally.counts)
     overall = counts.pop(OVERALL)
     facts = _facts(tally, reading, settings)
@@ -225,7 +233,7 @@ def _measure(
     if found is not None:
         made["per_identity"] = identity_table(found, settings)
     made |= {"summary": summary_table(made["groups"], found, settings, _seen(facts)), "overall": overall_table(overall, settings)}
-    if scores is not None and len(scores.values):
+    if scores is not None and len(scores.edges):
         made |= score_tables(scores, settings)
         facts |= score_facts(scores, made.get("bias_auc"), reading.flags, settings) | {
             "scores_exact": isinstance(scores, ExactScores)
@@ -333,6 +341,10 @@ def _check(reading: Reading, settings: Settings) -> None:
         raise InputError(f"--confidence is {settings.confidence:g}; a number between 0 and 1 was expected, such as 0.95.")
 
 
+# Where the files lie and where they are counted change nothing.
+_NOT_ASKED = {"out", "restart", "preds", "labels_file", *ENGINE_FIELDS}
+
+
 def _question(config: FairnessConfig, data: Mapping[str, str]) -> dict[str, Any]:
-    asked = {name: value for name, value in asdict(config).items() if name not in ("out", "restart", "preds", "labels_file")}
+    asked = {name: value for name, value in asdict(config).items() if name not in _NOT_ASKED}
     return {**asked, "data": dict(data)}

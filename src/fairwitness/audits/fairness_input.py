@@ -1,10 +1,11 @@
-"""From a table of predictions to counts: finding the columns, joining the labels, checking every value, counting part by part.
+"""From a table of predictions to counts: checking every value, telling groups apart, counting part by part.
 
 What is wrong with the input is said here, in words, before any number is made. What the counts mean is fairness_tables.py's.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fairwitness import tables
+from fairwitness.audits.fairness_columns import MOST_GROUPS, encode, numbers, recode
+from fairwitness.engine.map_reduce import on_cluster
+from fairwitness.engine.options import LOCAL, ClusterOptions
 from fairwitness.errors import InputError
 from fairwitness.metrics.counts import NONE, Counts, FlagCounter, bitmap, count_groups, from_bitmap, ordered
 from fairwitness.metrics.scores import BINS, EXACT_ROWS, BinnedScores, ExactScores, ScorePart, ScoreTable, bin_edges
@@ -20,11 +24,11 @@ from fairwitness.metrics.scores import BINS, EXACT_ROWS, BinnedScores, ExactScor
 BACKGROUND = "background"
 OVERALL = "overall"
 MISSING = "(missing)"
-MOST_GROUPS = 10_000
 # AUCs, sweeps and calibration are made for each value of a group column up to this many values.
 MOST_GROUPS_WITH_SCORES = 50
-ROWS_PER_PART = 262_144
-_INDEX = "idx"
+ROWS_PER_PART = 131_072
+# On a cluster a part is larger: starting a task there costs some milliseconds.
+ROWS_PER_TASK = 8 * ROWS_PER_PART
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,87 +83,34 @@ class Tally:
                 f"Put them into bins first (such as ages into ranges), and name the column of bins."
             )
 
-
-def open_predictions(preds: Path, labels: Path | None, reading: Reading) -> pl.LazyFrame:
-    """The columns that are needed, labels joined on `idx` where they are in a file of their own."""
-    own = tables.columns_of(preds)
-    other = tables.columns_of(labels) if labels else []
-    where = f"{preds} or {labels}" if labels else str(preds)
-    for name in reading.columns:
-        required = name in (reading.pred, reading.score, reading.error)
-        flag = reading.flag_of(name)
-        tables.require_columns(own if required else [*own, *other], [name], preds if required else where, flag=flag)
-    frame = tables.scan(preds)
-    if _INDEX in own:
-        refuse_duplicates(frame, preds)
-    if labels is None:
-        return frame.select(reading.columns)
-    borrowed = [name for name in reading.columns if name not in own]
-    return _join(frame, labels, borrowed, preds=preds, indexed=(_INDEX in own, _INDEX in other)).select(reading.columns)
+    def merge(self, other: "Tally") -> None:
+        """Add all that was counted in another part."""
+        for counts in other.counts.values():
+            self.add(counts)
+        for name in ("n_rows", "n_failed", "n_unlabelled", "n_without_score", "n_infinite_score"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-def refuse_duplicates(frame: pl.LazyFrame, where: Path) -> None:
-    """Raise when an `idx` occurs twice or is empty. Ascending ones, the usual case, are checked without holding them."""
-    last: Any = None
-    for part in frame.select(_INDEX).collect_batches(chunk_size=1_000_000, maintain_order=True):
-        column = part[_INDEX]
-        if column.null_count():
-            raise InputError(f"{where} has {column.null_count():,} rows with an empty '{_INDEX}'. Each row needs its own.")
-        rising = bool((column.diff().drop_nulls() > 0).all()) if column.dtype.is_numeric() else False
-        if not rising or (last is not None and column.len() and column[0] <= last):
-            break
-        last = column[-1] if column.len() else last
-    else:
-        return
-    twice = frame.group_by(_INDEX).len().filter(pl.col("len") > 1).sort(_INDEX).head(1).collect()
-    if twice.height:
-        raise InputError(f"'{_INDEX}' {twice[_INDEX][0]} occurs {twice['len'][0]} times in {where}; each row must occur once.")
+@dataclass(frozen=True)
+class FileRows:
+    """The wanted columns of a table file, of which no more than a part is ever held."""
+
+    path: Path
+    columns: tuple[str, ...]
+
+    def lazy(self) -> pl.LazyFrame:
+        return tables.scan(self.path).select(self.columns)
+
+    def parts(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        return tables.batches(self.path, columns, rows=ROWS_PER_PART)
 
 
-def _join(frame: pl.LazyFrame, labels: Path, borrowed: Sequence[str], *, preds: Path, indexed: tuple[bool, bool]) -> pl.LazyFrame:
-    other = tables.scan(labels)
-    if indexed[1] and not indexed[0]:
-        raise InputError(f"{labels} has a column '{_INDEX}' and {preds} has none to join it on. Add '{_INDEX}' to {preds}.")
-    if indexed[1]:
-        refuse_duplicates(other, labels)
-    else:
-        other = other.with_row_index(_INDEX)
-    if not indexed[0]:
-        _same_length(preds, labels)
-        frame = frame.with_row_index(_INDEX)
-    kinds = [source.collect_schema()[_INDEX] for source in (frame, other)]
-    if kinds[0].is_numeric() != kinds[1].is_numeric():
-        raise InputError(
-            f"'{_INDEX}' is {kinds[0]} in {preds} and {kinds[1]} in {labels}, so that no row can match. Make them alike."
-        )
-    frame, other = (source.with_columns(_whole(_INDEX, kind)) for source, kind in zip((frame, other), kinds, strict=True))
-    other = other.select(_INDEX, *borrowed)
-    lost = frame.select(_INDEX).join(other.select(_INDEX), on=_INDEX, how="anti").sort(_INDEX).collect()
-    if lost.height:
-        raise InputError(
-            f"{lost.height:,} of the predictions have no row in {labels}: '{_INDEX}' {lost[_INDEX][0]} is the first. "
-            f"Give the file that was scored, or remove those predictions."
-        )
-    return frame.join(other, on=_INDEX, how="left", maintain_order="left")
+Rows = pl.DataFrame | pl.LazyFrame | FileRows
 
 
-def _whole(name: str, kind: pl.DataType) -> pl.Expr:
-    return pl.col(name).cast(pl.Int64) if kind.is_numeric() else pl.col(name)
-
-
-def _same_length(preds: Path, labels: Path) -> None:
-    ours, theirs = tables.count_rows(preds), tables.count_rows(labels)
-    if ours != theirs:
-        raise InputError(
-            f"{preds} has {ours:,} rows and {labels} has {theirs:,}. Without a column '{_INDEX}' they are matched row by row, "
-            f"so they must be equally long. Add '{_INDEX}' to {preds}: the number of the row in {labels}, from 0."
-        )
-
-
-def label_kind(frame: pl.LazyFrame, reading: Reading) -> bool:
+def label_kind(rows: Rows, reading: Reading) -> bool:
     """Whether labels are names of classes (True), or 0/1 and fractions between, cut at 0.5 (False). Anything else is refused."""
-    column = pl.col(reading.label)
-    kind = frame.collect_schema()[reading.label]
+    kind = rows.lazy().collect_schema()[reading.label]
     if kind == pl.Boolean or kind == pl.Null:
         return False
     if not kind.is_numeric():
@@ -169,10 +120,14 @@ def label_kind(frame: pl.LazyFrame, reading: Reading) -> bool:
             f"--label_col {reading.label} holds text ({kind}). With --id_cols, labels must be 0 or 1, or fractions between. "
             f"Turn them into 0/1, or compare classes by name with --group_cols alone."
         )
-    values = column.cast(pl.Float64).fill_nan(None)
-    fraction = (values % 1 != 0).any().alias("fraction")
-    low, high, fractions = frame.select(values.min().alias("low"), values.max().alias("high"), fraction).collect().row(0)
-    if low is None or (low >= 0 and high <= 1):
+    low, high, fractions = np.inf, -np.inf, False
+    for part in _parts(rows, [reading.label]):
+        values = part[reading.label].drop_nulls().to_numpy()
+        values = values[~np.isnan(values)] if kind.is_float() else values
+        if len(values):
+            low, high = min(low, float(values.min())), max(high, float(values.max()))
+            fractions = fractions or (kind.is_float() and bool((values % 1 != 0).any()))
+    if low >= 0 and high <= 1:
         return False
     if reading.flags or fractions:
         wrong = low if low < 0 else high
@@ -181,65 +136,97 @@ def label_kind(frame: pl.LazyFrame, reading: Reading) -> bool:
     return True
 
 
-def count(frame: pl.LazyFrame | pl.DataFrame, reading: Reading) -> tuple[Tally, ScoreTable | None]:
-    """Count everything in one pass, part by part."""
-    lazy = frame.lazy()
-    _check_flags(lazy, reading)
+def count(rows: Rows, reading: Reading, *, options: ClusterOptions = LOCAL) -> tuple[Tally, ScoreTable | None]:
+    """Count everything in one pass, part by part; on a cluster, each part where there is room, and the counts added up here."""
+    _check_flags(rows.lazy(), reading)
     tally = Tally()
-    keeper = _score_keeper(lazy, reading)
-    for part in _parts(frame):
-        truth, predicted, classes = _outcomes(part, reading)
-        tally.n_rows += part.height
-        tally.n_unlabelled += int(np.count_nonzero(truth == NONE))
-        tally.n_failed += int(np.count_nonzero((predicted == NONE) & (truth != NONE)))
-        counter = FlagCounter(truth, predicted, classes=classes)
-        tally.add(counter.everyone(OVERALL))
-        members = _count_flags(part, reading, counter, tally)
-        codes = _count_columns(part, reading, truth, predicted, classes, tally, members)
-        if reading.score is not None:
-            keeper.append(_scored(part, reading, truth, predicted, members, codes, tally))
+    keeper = _score_keeper(rows, reading)
+    found: Iterator[tuple[Tally, ScorePart | BinnedScores | None]]
+    if options.engine == "ray" and isinstance(rows, FileRows):
+        found = on_cluster(partial(_count_rows, rows, reading, keeper.edges), _row_ranges(rows), options=options)
+    else:
+        found = (_count_part(part, reading) for part in _parts(rows, reading.columns))
+    for counted, scores in found:
+        tally.merge(counted)
+        keeper.append(scores)
     if not tally.n_rows:
         raise InputError("The predictions have no rows, so there is nothing to measure.")
     return tally, keeper.table() if reading.score is not None else None
+
+
+def _count_part(part: pl.DataFrame, reading: Reading) -> tuple[Tally, ScorePart | None]:
+    tally = Tally(n_rows=part.height)
+    truth, predicted, classes = _outcomes(part, reading)
+    tally.n_unlabelled = int(np.count_nonzero(truth == NONE))
+    tally.n_failed = int(np.count_nonzero((predicted == NONE) & (truth != NONE)))
+    counter = FlagCounter(truth, predicted, classes=classes)
+    tally.add(counter.everyone(OVERALL))
+    members = _count_flags(part, reading, counter, tally)
+    codes = _count_columns(part, reading, truth, predicted, classes, tally, members)
+    if reading.score is None:
+        return tally, None
+    return tally, _scored(part, reading, truth, predicted, members, codes, tally)
+
+
+def _count_rows(
+    rows: FileRows, reading: Reading, edges: NDArray[Any] | None, some: tuple[int, int]
+) -> tuple[Tally, ScorePart | BinnedScores | None]:
+    """Count some rows: from which, and how many. Scores are binned here already, so that what is sent back stays small."""
+    tally, scores = _count_part(rows.lazy().slice(*some).collect(), reading)
+    if scores is None or edges is None:
+        return tally, scores
+    binned = BinnedScores(edges)
+    binned.add(scores)
+    return tally, binned
+
+
+def _row_ranges(rows: FileRows) -> list[tuple[int, int]]:
+    return [(first, ROWS_PER_TASK) for first in range(0, tables.count_rows(rows.path), ROWS_PER_TASK)]
 
 
 class _Keeper:
     """Collects scores: all of them, or per bin when they are too many to hold."""
 
     def __init__(self, edges: NDArray[Any] | None) -> None:
+        self.edges = edges
         self._parts: list[ScorePart] = []
         self._binned = BinnedScores(edges) if edges is not None else None
 
-    def append(self, part: ScorePart) -> None:
-        if self._binned is not None:
+    def append(self, part: ScorePart | BinnedScores | None) -> None:
+        if isinstance(part, BinnedScores):
+            assert self._binned is not None
+            self._binned.merge(part)
+        elif part is not None and self._binned is not None:
             self._binned.add(part)
-        else:
+        elif part is not None:
             self._parts.append(part)
 
     def table(self) -> ScoreTable:
         return self._binned if self._binned is not None else ExactScores(self._parts)
 
 
-def _score_keeper(lazy: pl.LazyFrame, reading: Reading) -> _Keeper:
+def _score_keeper(rows: Rows, reading: Reading) -> _Keeper:
     if reading.score is None:
         return _Keeper(None)
-    rows = int(lazy.select(pl.len()).collect().item())
-    if rows <= EXACT_ROWS:
+    number = int(rows.lazy().select(pl.len()).collect().item())
+    if number <= EXACT_ROWS:
         return _Keeper(None)
-    every = -(-rows // (16 * BINS))
-    sample = lazy.select(_numeric(reading.score)).gather_every(every).collect()[reading.score].drop_nulls().to_numpy()
+    every = -(-number // (16 * BINS))
+    looks = [numbers(part[reading.score][::every], f"--score_col {reading.score}") for part in _parts(rows, [reading.score])]
+    sample = np.concatenate(looks)
     return _Keeper(bin_edges(sample[np.isfinite(sample)] * (1 if reading.positive_label else -1)))
 
 
-def _numeric(name: str) -> pl.Expr:
-    return pl.col(name).cast(pl.Float64, strict=False)
-
-
-def _parts(frame: pl.LazyFrame | pl.DataFrame) -> Iterator[pl.DataFrame]:
-    if isinstance(frame, pl.DataFrame):
-        yield from ([frame] if frame.height <= 8 * ROWS_PER_PART else frame.iter_slices(8 * ROWS_PER_PART))
+def _parts(rows: Rows, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    if isinstance(rows, FileRows):
+        yield from rows.parts(columns)
+    elif isinstance(rows, pl.LazyFrame):
+        yield from rows.select(columns).collect_batches(chunk_size=ROWS_PER_PART, maintain_order=True)
+    elif rows.height <= ROWS_PER_PART:
+        yield rows.select(columns)
     else:
-        yield from frame.collect_batches(chunk_size=ROWS_PER_PART, maintain_order=True)
+        # Slices that fit the processor's cache: a column is compared, packed and forgotten before the next one is read.
+        yield from rows.select(columns).iter_slices(ROWS_PER_PART)
 
 
 def _check_flags(lazy: pl.LazyFrame, reading: Reading) -> None:
@@ -259,7 +246,7 @@ def _outcomes(part: pl.DataFrame, reading: Reading) -> tuple[NDArray[Any], NDArr
         truth, names = encode(part[reading.label])
         predicted, called = encode(part[_known(reading.pred)])
         classes = ordered([*names, *called])
-        truth, predicted = _recode(truth, names, classes), _recode(predicted, called, classes)
+        truth, predicted = recode(truth, names, classes), recode(predicted, called, classes)
     else:
         truth, classes = _binary_truth(part[reading.label], reading), ("0", "1")
         predicted = _binary_prediction(part, reading)
@@ -297,43 +284,6 @@ def _binary_prediction(part: pl.DataFrame, reading: Reading) -> NDArray[Any]:
     return np.where(np.isnan(values), np.int8(NONE), ((values == 1) == bool(reading.positive_label)).astype(np.int8))
 
 
-def numbers(column: pl.Series, what: str) -> NDArray[np.float64]:
-    """A column as floats, NaN where it is empty. Text that is not a number is refused."""
-    if column.dtype.is_float() and not column.null_count():
-        return column.cast(pl.Float64).to_numpy()
-    found = column.cast(pl.Float64, strict=False)
-    if found.null_count() > column.null_count():
-        wrong = column.filter(found.is_null() & column.is_not_null())[0]
-        raise InputError(f"{what} holds {wrong!r}, which is not a number.")
-    return found.fill_null(float("nan")).to_numpy()
-
-
-def encode(column: pl.Series) -> tuple[NDArray[Any], list[str]]:
-    """Codes and names of any column's values; NONE where it is empty. Whole numbers are named without a point: 2.0 is '2'."""
-    if column.dtype.is_float():
-        column = column.fill_nan(None)
-        if bool((column.drop_nulls() % 1 == 0).all()) and bool(column.drop_nulls().is_finite().all()):
-            column = column.cast(pl.Int64)
-    elif column.dtype == pl.Boolean:
-        column = column.cast(pl.Int8)
-    elif not column.dtype.is_integer():
-        column = column.cast(pl.String)
-    values = column.drop_nulls().unique().sort()
-    if values.len() > MOST_GROUPS:
-        raise InputError(
-            f"Column '{column.name}' has {values.len():,} distinct values, more than the {MOST_GROUPS:,} that can be compared. "
-            f"Put them into bins first (such as ages into ranges), and name the column of bins."
-        )
-    places = column.replace_strict(values, pl.Series(range(values.len()), dtype=pl.Int32), default=NONE, return_dtype=pl.Int32)
-    return places.fill_null(NONE).to_numpy(), [str(value) for value in values.to_list()]
-
-
-def _recode(codes: NDArray[Any], names: Sequence[str], classes: Sequence[str]) -> NDArray[Any]:
-    place = {name: index for index, name in enumerate(classes)}
-    lookup = np.array([*(place[name] for name in names), NONE], np.int32)
-    return np.asarray(lookup[codes])
-
-
 @dataclass
 class _Membership:
     """One identity over one part: who belongs, and for whom it is not known."""
@@ -357,8 +307,10 @@ def _membership(column: pl.Series, reading: Reading) -> _Membership:
     else:
         values = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
     member = bitmap(values >= reading.group_threshold)
-    unknown = np.isnan(values) if reading.missing == "exclude" else None
-    return _Membership(member, bitmap(unknown) if unknown is not None and unknown.any() else None)
+    # The smallest value is NaN when any is: one quick look spares most columns the search.
+    if reading.missing == "nonmember" or not len(values) or not np.isnan(values.min()):
+        return _Membership(member, None)
+    return _Membership(member, bitmap(np.isnan(values)))
 
 
 def _nobody(everyone: list[_Membership]) -> _Membership:

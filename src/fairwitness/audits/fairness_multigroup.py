@@ -10,7 +10,7 @@ import polars as pl
 from fairwitness.audits.fairness_tables import Settings
 from fairwitness.metrics.counts import MEMBER, NONMEMBER, Counts
 from fairwitness.metrics.gaps import earlier_binary
-from fairwitness.metrics.intervals import percentiles, resample, wilson
+from fairwitness.metrics.intervals import percentiles, resample_groups, wilson
 from fairwitness.metrics.multigroup import BY_CLASS, BY_GROUP, one_against_rest, shares, spread
 from fairwitness.metrics.rates import FloatArray
 from fairwitness.metrics.significance import spread_test
@@ -18,8 +18,11 @@ from fairwitness.metrics.significance import spread_test
 COLUMNS = ("metric", "attribute", "class", "group", "value", "low", "high", "n")
 # The four gaps of the earlier paper under the names it prints.
 BINARY_NAMES = {"stat_parity": "SPD", "equal_opp": "EOD", "oae_diff": "OAED", "te_diff": "TED"}
-# Draws are cells × replicates; beyond this many, replicates are fewer (never below 200), so that 2,000 groups stay cheap.
-_MOST_DRAWS = 2_000_000
+_SCHEMA = dict.fromkeys(COLUMNS[:4], pl.String) | dict.fromkeys(COLUMNS[4:7], pl.Float64) | {"n": pl.Int64}
+_BINARISED = {f"{name}_{what}": pl.String for name in ("statistical_parity", "equal_opportunity") for what in ("pair", "class")}
+# Draws are cells × replicates; beyond this many, replicates are fewer, so that 2,000 groups cost about what 20 do.
+_MOST_DRAWS = 1_000_000
+_FEWEST_REPLICATES = 200
 _TESTED = ("statistical_parity", "equal_opportunity", "group_accuracy")
 
 
@@ -38,47 +41,50 @@ def multigroup(counts: Counts, settings: Settings) -> Multigroup:
     smallest size only. In a spread's row `group` is 'highest - lowest'.
     """
     draws = _draws(counts, settings)
+    once = one_against_rest(draws)
+    drawn = {name: metric(once) for name, metric in BY_CLASS.items()} | {name: metric(draws) for name, metric in BY_GROUP.items()}
+    frames = [_cells_of(name, counts, drawn[name], settings) for name in drawn]
     rows: list[dict[str, Any]] = []
     p: dict[int, float] = {}
-    for name in (*BY_CLASS, *BY_GROUP):
-        rows += _cells_of(name, counts, draws, settings)
-    for name in (*BY_CLASS, *BY_GROUP):
-        for row, chance in _spreads_of(name, counts, draws, settings):
+    start = sum(frame.height for frame in frames)
+    for name in drawn:
+        for row, chance in _spreads_of(name, counts, drawn[name], settings):
             if chance is not None:
-                p[len(rows)] = chance
+                p[start + len(rows)] = chance
             rows.append(row)
     if len(counts.groups) == 2 and counts.classes == (NONMEMBER, MEMBER):
         rows += _earlier(counts, draws, settings)
-    schema = dict.fromkeys(("value", "low", "high"), pl.Float64) | {"n": pl.Int64}
-    words = dict.fromkeys(COLUMNS[:4], pl.String)
-    frame = pl.DataFrame(rows, schema={name: {**words, **schema}[name] for name in COLUMNS}, orient="row")
+    frame = pl.concat([*frames, pl.DataFrame(rows, schema=_SCHEMA, orient="row")])
     return Multigroup(frame.with_columns(pl.selectors.float().fill_nan(None)), p)
 
 
 def _draws(counts: Counts, settings: Settings) -> Any:
     """Bootstrap counts, each group resampled within its own size."""
-    affordable = max(200, _MOST_DRAWS // max(counts.cells.size, 1))
-    return resample(counts.cells, replicates=min(settings.replicates, affordable), seed=settings.seed, axes=2)
+    affordable = max(_FEWEST_REPLICATES, _MOST_DRAWS // max(counts.cells.size, 1))
+    return resample_groups(counts.cells, replicates=min(settings.replicates, affordable), seed=settings.seed)
 
 
-def _cells_of(name: str, counts: Counts, draws: Any, settings: Settings) -> list[dict[str, Any]]:
-    by_class = name in BY_CLASS
+def _cells_of(name: str, counts: Counts, drawn: FloatArray, settings: Settings) -> pl.DataFrame:
     values = (BY_CLASS | BY_GROUP)[name](counts.cells)
-    low, high = _ends(name, counts, draws, settings, values)
-    n = support(name, counts)
-    classes: Sequence[str | None] = counts.classes if by_class else [None]
-    values, low, high, n = (np.atleast_2d(part) for part in (values, low, high, n))
-    return [
-        _row(name, counts.attribute, class_, group, values[m, g], low[m, g], high[m, g], n[m, g])
-        for m, class_ in enumerate(classes)
-        for g, group in enumerate(counts.groups)
-    ]
+    low, high = _ends(name, counts, drawn, settings, values)
+    classes: Sequence[str | None] = counts.classes if name in BY_CLASS else [None]
+    columns = {
+        "metric": [name] * values.size,
+        "attribute": [counts.attribute] * values.size,
+        "class": [class_ for class_ in classes for _ in counts.groups],
+        "group": list(counts.groups) * len(classes),
+        "value": values.ravel(),
+        "low": low.ravel(),
+        "high": high.ravel(),
+        "n": np.ravel(support(name, counts)),
+    }
+    return pl.DataFrame(columns, schema=_SCHEMA)
 
 
-def _ends(name: str, counts: Counts, draws: Any, settings: Settings, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _ends(name: str, counts: Counts, drawn: FloatArray, settings: Settings, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     if name in shares(counts.cells):
         return wilson(*shares(counts.cells)[name], confidence=settings.confidence)
-    low, high = percentiles((BY_CLASS | BY_GROUP)[name](draws), confidence=settings.confidence)
+    low, high = percentiles(drawn, confidence=settings.confidence)
     undefined = ~np.isfinite(values)
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
@@ -93,12 +99,10 @@ def support(name: str, counts: Counts) -> Any:
     return counts.sizes
 
 
-def _spreads_of(name: str, counts: Counts, draws: Any, settings: Settings) -> Iterable[tuple[dict[str, Any], float | None]]:
+def _spreads_of(name: str, counts: Counts, drawn: FloatArray, settings: Settings) -> Iterable[tuple[dict[str, Any], float | None]]:
     kept = np.flatnonzero(counts.sizes >= settings.min_group_size)
-    metric = (BY_CLASS | BY_GROUP)[name]
-    values = np.atleast_2d(metric(counts.cells))[:, kept]
-    drawn = metric(draws)[..., kept]
-    drawn = drawn if name in BY_CLASS else drawn[:, None, :]
+    values = np.atleast_2d((BY_CLASS | BY_GROUP)[name](counts.cells))[:, kept]
+    drawn = drawn[..., kept] if name in BY_CLASS else drawn[:, None, kept]
     found = spread(values)
     low, high = percentiles(spread(drawn).value, confidence=settings.confidence)
     classes: Sequence[str | None] = counts.classes if name in BY_CLASS else [None]
@@ -116,7 +120,8 @@ def _chance(name: str, counts: Counts, m: int, kept: Any, settings: Settings) ->
     if name not in _TESTED:
         return None
     above, below = (np.atleast_2d(part)[m, kept] for part in shares(counts.cells)[name])
-    return spread_test(above, below, replicates=settings.replicates, seed=settings.seed)
+    replicates = min(settings.replicates, max(_FEWEST_REPLICATES, _MOST_DRAWS // (8 * len(kept))))
+    return spread_test(above, below, replicates=replicates, seed=settings.seed)
 
 
 def _earlier(counts: Counts, draws: Any, settings: Settings) -> list[dict[str, Any]]:
@@ -138,21 +143,20 @@ def binarised(counts: Counts, settings: Settings, *, classes: Sequence[str] = ()
     `SPD`, `EOD`, `OAED`, `TED` are the earlier paper's gaps of the binarised view; `*_spread` and `*_pair` what the full view
     shows for the classes called positive (the largest over them); `*_hidden` how much of that the binarised gap does not show.
     """
-    large = [name for name, size in zip(counts.groups, counts.sizes, strict=True) if size >= settings.min_group_size]
-    positives = [tuple(classes)] if classes else [(name,) for name in counts.classes]
-    ones = [tuple(groups)] if groups else [(name,) for name in large]
+    kept = np.flatnonzero(counts.sizes >= settings.min_group_size)
+    ones = ["|".join(groups)] if groups else [counts.groups[index] for index in kept]
     full = {name: _full_view(name, counts, settings) for name in ("statistical_parity", "equal_opportunity")}
-    rows = []
-    for positive in positives:
+    frames = []
+    for positive in [tuple(classes)] if classes else [(name,) for name in counts.classes]:
         two_classes = counts.binary(positive)
-        for one in ones:
-            folded = two_classes.fold(one)
-            row: dict[str, Any] = {"attribute": counts.attribute, "positive": "|".join(positive), "group_1": "|".join(one)}
-            row |= {"n_0": int(folded.sizes[0]), "n_1": int(folded.sizes[1])}
-            gaps = {BINARY_NAMES[key]: float(value) for key, value in earlier_binary(folded.cells).items()}
-            row |= gaps | _beside(full, positive, gaps)
-            rows.append(row)
-    return pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.selectors.float().fill_nan(None))
+        inside = two_classes.fold(groups).cells[None, 1] if groups else two_classes.cells[kept]
+        folded = np.stack([two_classes.cells.sum(axis=0) - inside, inside], axis=1)
+        sizes = folded.sum(axis=(2, 3))
+        columns: dict[str, Any] = {"attribute": [counts.attribute] * len(ones), "positive": ["|".join(positive)] * len(ones)}
+        columns |= {"group_1": ones, "n_0": sizes[:, 0], "n_1": sizes[:, 1]}
+        gaps = {BINARY_NAMES[key]: value for key, value in earlier_binary(folded).items()}
+        frames.append(pl.DataFrame(columns | gaps | _beside(full, positive, gaps), schema_overrides=_BINARISED))
+    return pl.concat(frames).with_columns(pl.selectors.float().fill_nan(None))
 
 
 def _full_view(name: str, counts: Counts, settings: Settings) -> dict[str, tuple[float, str | None]]:
@@ -166,14 +170,16 @@ def _full_view(name: str, counts: Counts, settings: Settings) -> dict[str, tuple
 
 
 def _beside(
-    full: Mapping[str, Mapping[str, tuple[float, str | None]]], positive: Sequence[str], gaps: dict[str, float]
+    full: Mapping[str, Mapping[str, tuple[float, str | None]]], positive: Sequence[str], gaps: Mapping[str, FloatArray]
 ) -> dict[str, Any]:
-    row: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for name, gap in (("statistical_parity", "SPD"), ("equal_opportunity", "EOD")):
         seen = [(*full[name][class_], class_) for class_ in positive if not np.isnan(full[name][class_][0])]
         value, pair, class_ = max(seen, key=lambda found: found[0]) if seen else (float("nan"), None, None)
-        row |= {f"{name}_spread": value, f"{name}_pair": pair, f"{name}_class": class_, f"{gap}_hidden": value - gaps[gap]}
-    return row
+        rows = len(gaps[gap])
+        columns |= {f"{name}_spread": [value] * rows, f"{name}_pair": [pair] * rows, f"{name}_class": [class_] * rows}
+        columns[f"{gap}_hidden"] = value - gaps[gap]
+    return columns
 
 
 def _row(

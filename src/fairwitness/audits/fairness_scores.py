@@ -13,49 +13,52 @@ from fairwitness.metrics.bias_auc import (
     EQUALITY_GAPS,
     GroupScores,
     auc,
-    bias_aucs,
     final_metric,
     power_mean,
     roc,
-    separability_gaps,
+    squared_equality_gaps,
 )
 from fairwitness.metrics.calibration import reliability
 from fairwitness.metrics.gaps import gaps
 from fairwitness.metrics.intervals import auc_interval
 from fairwitness.metrics.rates import rates
-from fairwitness.metrics.scores import ScoreTable
+from fairwitness.metrics.scores import ScoreTable, Side
 from fairwitness.metrics.sweeps import cells_at, threshold_grid
 
 _CURVE_POINTS = 200
+_SWEPT_GAPS = {
+    "SPD": "statistical_parity_difference",
+    "EOpp_diff": "equal_opportunity_difference",
+    "FPR_diff": "false_positive_rate_difference",
+}
+_SWEPT_RATES = {"pos_rate": "positive_rate", "tpr": "true_positive_rate", "fpr": "false_positive_rate", "acc": "accuracy"}
 
 
 def score_tables(scores: ScoreTable, settings: Settings) -> dict[str, pl.DataFrame]:
-    """`bias_auc`, `sweep`, `roc` and, when all scores are probabilities, `calibration`; one histogram per identity for all."""
+    """`bias_auc`, `sweep`, `roc` and, when all scores are probabilities, `calibration`."""
     rows: dict[str, list[dict[str, Any]]] = {"bias_auc": [], "sweep": [], "calibration": [], "roc": []}
-    probabilities = bool(len(scores.values)) and scores.values[0] >= 0 and scores.values[-1] <= 1
-    thresholds = threshold_grid(scores.values)
-    positive, negative = scores.overall()
-    rows["roc"] += _curve("overall", "overall", positive, negative)
+    probabilities = scores.lowest >= 0 and scores.highest <= 1
+    everyone = scores.overall()
+    rows["roc"] += _curve("overall", "overall", everyone, scores.auc())
     if probabilities:
-        rows["calibration"] += _reliability("overall", "overall", scores.values, positive, negative, settings)
+        rows["calibration"] += _reliability("overall", "overall", scores.edges, everyone, settings)
     for name in scores.names:
-        found = scores.group(name)
+        rest, members = scores.sides(name)
         if name != BACKGROUND:
-            rows["bias_auc"].append(_bias_row(name, found, scores.values, settings, probabilities=probabilities))
-        rows["sweep"] += _sweep(name, found, scores.values, thresholds, settings)
-        for member, (ones, zeros) in _sides(found).items():
-            rows["roc"] += _curve(name, member, ones, zeros)
+            rows["bias_auc"].append(_bias_row(name, scores, rest, members, settings))
+        rows["sweep"] += _sweep(name, scores, rest, members, settings)
+        for member, side in (("0", rest), ("1", members)):
+            rows["roc"] += _curve(name, member, side, auc(side.positive, side.negative))
             if probabilities:
-                rows["calibration"] += _reliability(name, member, scores.values, ones, zeros, settings)
+                rows["calibration"] += _reliability(name, member, scores.edges, side, settings)
     frames = {name: pl.DataFrame(found, infer_schema_length=None) for name, found in rows.items() if found}
     return {name: frame.with_columns(pl.selectors.float().fill_nan(None)) for name, frame in frames.items()}
 
 
 def score_facts(scores: ScoreTable, table: pl.DataFrame | None, identities: Sequence[str], settings: Settings) -> dict[str, Any]:
     """The overall AUC with its interval, and the Jigsaw final metric over the identities whose three AUCs are defined."""
-    positive, negative = (part.astype(np.int64) for part in scores.overall())
-    overall = auc(positive, negative)
-    low, high = auc_interval(overall, positive.sum(), negative.sum(), confidence=settings.confidence)
+    everyone, overall = scores.overall(), scores.auc()
+    low, high = auc_interval(overall, everyone.positive.sum(), everyone.negative.sum(), confidence=settings.confidence)
     facts: dict[str, Any] = {"overall_auc": overall, "overall_auc_low": float(low), "overall_auc_high": float(high)}
     if table is None:
         return facts
@@ -68,19 +71,17 @@ def score_facts(scores: ScoreTable, table: pl.DataFrame | None, identities: Sequ
     )
 
 
-def _bias_row(name: str, found: GroupScores, values: Any, settings: Settings, *, probabilities: bool) -> dict[str, Any]:
-    sizes = {
-        "n_subgroup_positive": int(found.subgroup_positive.sum()),
-        "n_subgroup_negative": int(found.subgroup_negative.sum()),
-        "n_background_positive": int(found.background_positive.sum()),
-        "n_background_negative": int(found.background_negative.sum()),
-    }
-    s1, s0, b1, b0 = sizes.values()
-    skipped = s1 + s0 < settings.min_group_size
-    metrics = bias_aucs(found)
-    squared = separability_gaps(found, values) if probabilities else {"positive_aseg": np.nan, "negative_aseg": np.nan}
-    row: dict[str, Any] = {"identity": name, **metrics, "n_subgroup": s1 + s0, "n_background": b1 + b0, "skipped": skipped}
-    row |= sizes | squared
+def _bias_row(name: str, scores: ScoreTable, rest: Side, members: Side, settings: Settings) -> dict[str, Any]:
+    s1, s0, b1, b0 = (int(part.sum()) for part in (members.positive, members.negative, rest.positive, rest.negative))
+    metrics = scores.bias(name)
+    squared = {"positive_aseg": np.nan, "negative_aseg": np.nan}
+    if scores.lowest >= 0 and scores.highest <= 1:
+        four = GroupScores(members.positive, members.negative, rest.positive, rest.negative)
+        squared = squared_equality_gaps(four, scores.edges)
+    row: dict[str, Any] = {"identity": name, **metrics, "n_subgroup": s1 + s0, "n_background": b1 + b0}
+    row["skipped"] = s1 + s0 < settings.min_group_size
+    row |= {"n_subgroup_positive": s1, "n_subgroup_negative": s0, "n_background_positive": b1, "n_background_negative": b0}
+    row |= squared
     pairs = {
         "subgroup_auc": (s1, s0),
         "bpsn_auc": (b1, s0),
@@ -88,10 +89,11 @@ def _bias_row(name: str, found: GroupScores, values: Any, settings: Settings, *,
         "positive_aeg": (b1, s1),
         "negative_aeg": (b0, s0),
     }
-    for metric, (one, other) in pairs.items():
-        shift = 0.5 if metric in EQUALITY_GAPS else 0.0
-        low, high = auc_interval(metrics[metric] + shift, one, other, confidence=settings.confidence)
-        row |= {f"{metric}_low": float(low) - shift, f"{metric}_high": float(high) - shift}
+    shift = np.array([0.5 if metric in EQUALITY_GAPS else 0.0 for metric in pairs])
+    values = np.array([metrics[metric] for metric in pairs]) + shift
+    low, high = auc_interval(values, *np.array(list(pairs.values())).T, confidence=settings.confidence)
+    for metric, start, end in zip(pairs, low - shift, high - shift, strict=True):
+        row |= {f"{metric}_low": float(start), f"{metric}_high": float(end)}
     return row
 
 
@@ -104,30 +106,14 @@ def _group_name(name: str, member: str) -> str:
     return f"{name}={member}"
 
 
-def _sides(found: GroupScores) -> dict[str, tuple[Any, Any]]:
-    return {
-        "0": (found.background_positive, found.background_negative),
-        "1": (found.subgroup_positive, found.subgroup_negative),
-    }
-
-
-def _sweep(name: str, found: GroupScores, values: Any, thresholds: Any, settings: Settings) -> list[dict[str, Any]]:
-    both = np.stack([cells_at(values, ones, zeros, thresholds) for ones, zeros in _sides(found).values()], axis=1)
-    if (both.sum(axis=(2, 3)) < settings.min_group_size).any():
+def _sweep(name: str, scores: ScoreTable, rest: Side, members: Side, settings: Settings) -> list[dict[str, Any]]:
+    if min(rest.n, members.n) < settings.min_group_size:
         return []
+    thresholds = threshold_grid(scores.lowest, scores.highest)
+    both = np.stack([cells_at(scores.edges, side.positive, side.negative, thresholds) for side in (rest, members)], axis=1)
     apart, own = gaps(both), rates(both)
-    wanted = {
-        "SPD": "statistical_parity_difference",
-        "EOpp_diff": "equal_opportunity_difference",
-        "FPR_diff": "false_positive_rate_difference",
-    }
-    columns: dict[str, Any] = {short: apart[long] for short, long in wanted.items()}
-    for short, long in {
-        "pos_rate": "positive_rate",
-        "tpr": "true_positive_rate",
-        "fpr": "false_positive_rate",
-        "acc": "accuracy",
-    }.items():
+    columns: dict[str, Any] = {short: apart[long] for short, long in _SWEPT_GAPS.items()}
+    for short, long in _SWEPT_RATES.items():
         columns |= {f"{short}_A0": own[long][:, 0], f"{short}_A1": own[long][:, 1]}
     return [
         {"identity": name, "threshold": float(at), **{key: float(part[index]) for key, part in columns.items()}}
@@ -135,11 +121,10 @@ def _sweep(name: str, found: GroupScores, values: Any, thresholds: Any, settings
     ]
 
 
-def _reliability(name: str, member: str, values: Any, ones: Any, zeros: Any, settings: Settings) -> list[dict[str, Any]]:
-    n = int(ones.sum()) + int(zeros.sum())
-    if n < settings.min_group_size:
+def _reliability(name: str, member: str, edges: Any, side: Side, settings: Settings) -> list[dict[str, Any]]:
+    if side.n < settings.min_group_size:
         return []
-    found = reliability(values, ones, zeros, confidence=settings.confidence)
+    found = reliability(edges, side.positive, side.negative, side.score_sum, confidence=settings.confidence)
     error = found.expected_calibration_error
     return [
         {
@@ -158,15 +143,12 @@ def _reliability(name: str, member: str, values: Any, ones: Any, zeros: Any, set
     ]
 
 
-def _curve(name: str, member: str, ones: Any, zeros: Any) -> list[dict[str, Any]]:
-    """A ROC curve thinned to a few hundred points, evenly along its length."""
-    if not ones.sum() or not zeros.sum():
+def _curve(name: str, member: str, side: Side, area: float) -> list[dict[str, Any]]:
+    """A ROC curve thinned to some hundred points, evenly along its length."""
+    if not side.positive.sum() or not side.negative.sum():
         return []
-    false_positive, true_positive = roc(ones, zeros)
+    false_positive, true_positive = roc(side.positive, side.negative)
     along = false_positive + true_positive
     places = np.unique(np.searchsorted(along, np.linspace(0, 2, _CURVE_POINTS)).clip(0, len(along) - 1))
-    size = {"n": int(ones.sum()) + int(zeros.sum()), "auc": auc(ones, zeros)}
-    group = _group_name(name, member)
-    return [
-        {"identity": name, "group": group, "fpr": float(false_positive[k]), "tpr": float(true_positive[k]), **size} for k in places
-    ]
+    place = {"identity": name, "group": _group_name(name, member)}
+    return [{**place, "fpr": float(false_positive[k]), "tpr": float(true_positive[k]), "n": side.n, "auc": area} for k in places]

@@ -45,6 +45,8 @@ GAP_COLUMNS = {
     "disparate_impact_ratio": "disparate_impact",
 }
 
+BINARY = (NONMEMBER, MEMBER)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
@@ -58,47 +60,41 @@ class Settings:
 
 def group_table(counts: Mapping[str, Counts], settings: Settings) -> pl.DataFrame:
     """One row per group of every attribute: size, whether it was skipped, rates with intervals."""
-    frames = [_groups_of(one, settings) for one in counts.values()]
-    return pl.concat(frames) if frames else pl.DataFrame()
-
-
-def _groups_of(counts: Counts, settings: Settings) -> pl.DataFrame:
-    sizes = counts.sizes
+    every = list(counts.values())
+    cells = np.concatenate([one.cells for one in every])
+    binary = every[0].classes == BINARY
+    sizes = cells.sum(axis=(1, 2))
     skipped = sizes < settings.min_group_size
-    found, low, high = _rates_with_intervals(counts, settings)
+    found, low, high = _rates_with_intervals(cells, settings, binary=binary)
     columns: dict[str, Any] = {
-        "identity": [counts.attribute] * len(sizes),
-        "group": [f"{counts.attribute}={group}" for group in counts.groups],
+        "identity": [one.attribute for one in every for _ in one.groups],
+        "group": [f"{one.attribute}={group}" for one in every for group in one.groups],
         "n": sizes,
         "skipped": skipped,
     }
     columns |= {column: _blank(found[rate], skipped) for rate, column in RATE_COLUMNS.items()}
-    positives = counts.cells[:, 1].sum(axis=1) if counts.classes == (NONMEMBER, MEMBER) else np.full(len(sizes), -1)
-    columns |= {"n_positive": positives, "n_negative": sizes - positives, "n_failed": counts.failed}
+    positives = cells[:, 1].sum(axis=1) if binary else np.zeros(len(sizes), np.int64)
+    columns |= {"n_positive": positives, "n_negative": sizes - positives}
+    columns["n_failed"] = np.concatenate([one.failed for one in every])
     for rate, column in RATE_COLUMNS.items():
         columns |= {f"{column}_low": _blank(low[rate], skipped), f"{column}_high": _blank(high[rate], skipped)}
-    frame = pl.DataFrame(columns, schema_overrides={"identity": pl.String, "group": pl.String}, nan_to_null=True)
-    if counts.classes == (NONMEMBER, MEMBER):
+    frame = pl.DataFrame(columns, nan_to_null=True)
+    if binary:
         return frame
     # With several classes there is no positive class, and so no rate but accuracy.
     return frame.with_columns(pl.lit(None, pl.Int64).alias(name) for name in ("n_positive", "n_negative"))
 
 
 def _rates_with_intervals(
-    counts: Counts, settings: Settings
+    cells: Any, settings: Settings, *, binary: bool
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray], dict[str, FloatArray]]:
-    if counts.classes != (NONMEMBER, MEMBER):
-        nothing = np.full(len(counts.groups), np.nan)
-        right, everyone = shares(counts.cells)["group_accuracy"]
-        low, high = wilson(right, everyone, confidence=settings.confidence)
-        found, lows, highs = (dict.fromkeys(RATE_COLUMNS, nothing) for _ in range(3))
-        return (
-            {**found, "accuracy": group_accuracy(counts.cells)},
-            {**lows, "accuracy": low},
-            {**highs, "accuracy": high},
-        )
-    ends = {name: rate_interval(counts.cells, name, confidence=settings.confidence) for name in RATE_COLUMNS}
-    return rates(counts.cells), {name: low for name, (low, _) in ends.items()}, {name: high for name, (_, high) in ends.items()}
+    if not binary:
+        nothing = dict.fromkeys(RATE_COLUMNS, np.full(len(cells), np.nan))
+        low, high = wilson(*shares(cells)["group_accuracy"], confidence=settings.confidence)
+        values = (group_accuracy(cells), low, high)
+        return tuple({**nothing, "accuracy": one} for one in values)  # type: ignore[return-value]
+    ends = {name: rate_interval(cells, name, confidence=settings.confidence) for name in RATE_COLUMNS}
+    return rates(cells), {name: low for name, (low, _) in ends.items()}, {name: high for name, (_, high) in ends.items()}
 
 
 def rate_interval(cells: Any, rate: str, *, confidence: float) -> tuple[FloatArray, FloatArray]:
@@ -124,7 +120,6 @@ class IdentityGaps:
     p_adjusted: dict[str, FloatArray]
     detectable: dict[str, FloatArray]
     against_background: dict[str, FloatArray]
-    rate_draws: dict[str, FloatArray]
 
 
 def identity_gaps(counts: Mapping[str, Counts], identities: Sequence[str], settings: Settings) -> IdentityGaps:
@@ -147,7 +142,6 @@ def identity_gaps(counts: Mapping[str, Counts], identities: Sequence[str], setti
         p_adjusted={},
         detectable=detectable,
         against_background=_against_background(counts, cells, settings),
-        rate_draws={name: _blank(found, sizes < settings.min_group_size) for name, found in rates(drawn).items()},
     )
 
 
@@ -192,15 +186,36 @@ def identity_table(found: IdentityGaps, settings: Settings) -> pl.DataFrame:
     columns |= {"n_A0": found.sizes[:, 0], "n_A1": found.sizes[:, 1], "skipped": found.skipped}
     for name in GAPS:
         column = GAP_COLUMNS[name]
-        low, high = percentiles(found.draws[name], confidence=settings.confidence)
-        defined = np.isnan(found.value[name])
-        columns |= {column: found.value[name], f"{column}_low": _blank(low, defined), f"{column}_high": _blank(high, defined)}
+        low, high = gap_interval(found, name, confidence=settings.confidence)
+        undefined = np.isnan(found.value[name])
+        columns |= {column: found.value[name], f"{column}_low": _blank(low, undefined), f"{column}_high": _blank(high, undefined)}
         if name in found.p:
             columns |= {f"{column}_p": found.p[name], f"{column}_p_adjusted": found.p_adjusted[name]}
         if name in found.detectable:
             columns[f"{column}_min_detectable"] = found.detectable[name]
     columns |= {f"{GAP_COLUMNS[name]}_vs_background": values for name, values in found.against_background.items()}
     return pl.DataFrame(columns, nan_to_null=True)
+
+
+def gap_interval(found: IdentityGaps, name: str, *, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """A gap's bootstrap interval. A largest distance cannot be resampled (it is never below 0), so equalized odds takes its
+    interval from those of the two differences it is the larger of."""
+    if name != "equalized_odds_difference":
+        return percentiles(found.draws[name], confidence=confidence)
+    parts = ("equal_opportunity_difference", "false_positive_rate_difference")
+    ends = [absolute_interval(*percentiles(found.draws[part], confidence=confidence)) for part in parts]
+    return np.maximum(ends[0][0], ends[1][0]), np.maximum(ends[0][1], ends[1][1])
+
+
+def absolute_interval(low: Any, high: Any) -> tuple[FloatArray, FloatArray]:
+    """The interval of |x| from that of x: from 0 where x may be 0.
+
+    >>> [float(end) for end in absolute_interval(-0.3, 0.1)]
+    [0.0, 0.3]
+    """
+    low, high = np.asarray(low, float), np.asarray(high, float)
+    nearest = np.maximum(np.maximum(low, -high), 0)
+    return nearest, np.maximum(np.abs(low), np.abs(high))
 
 
 def summary_table(groups: pl.DataFrame, found: IdentityGaps | None, settings: Settings, facts: Mapping[str, int]) -> pl.DataFrame:
@@ -218,7 +233,8 @@ def summary_table(groups: pl.DataFrame, found: IdentityGaps | None, settings: Se
     words = {_origin(name): pl.String for name, *_ in worst}
     numbers = {name: pl.Float64 for name in columns if name not in words}
     columns |= dict(facts)
-    return pl.DataFrame({name: [value] for name, value in columns.items()}, schema_overrides={**numbers, **words}, nan_to_null=True)
+    frame = pl.DataFrame({name: [value] for name, value in columns.items()}, schema_overrides={**numbers, **words})
+    return frame.with_columns(pl.selectors.float().fill_nan(None))
 
 
 def _origin(name: str) -> str:
@@ -234,9 +250,11 @@ def _worst_gap(name: str, gap: str, found: IdentityGaps | None, settings: Settin
         return name, _NAN, None, _NAN, _NAN
     sizes = np.abs(found.value[gap])
     index = int(np.nanargmax(sizes))
-    draws = _extreme(np.abs(found.draws[gap]), largest=True)
-    low, high = percentiles(draws, confidence=settings.confidence)
-    return name, float(sizes[index]), found.names[index], float(low), float(high)
+    # Surely at least: the largest lower end, each taken so that all hold together. At most: the largest upper end.
+    together = 1 - (1 - settings.confidence) / np.count_nonzero(~np.isnan(sizes))
+    low, _ = absolute_interval(*percentiles(found.draws[gap], confidence=together))
+    _, high = absolute_interval(*percentiles(found.draws[gap], confidence=settings.confidence))
+    return name, float(sizes[index]), found.names[index], float(np.nanmax(low)), float(np.nanmax(high))
 
 
 def _worst_rate(name: str, column: str, groups: pl.DataFrame, found: IdentityGaps | None, settings: Settings) -> Worst:
@@ -244,35 +262,35 @@ def _worst_rate(name: str, column: str, groups: pl.DataFrame, found: IdentityGap
     if not kept.height:
         return name, _NAN, None, _NAN, _NAN
     row = kept.sort(column, "group").row(0, named=True)
-    if found is None:
-        return name, row[column], row["group"], _nan(row[f"{column}_low"]), _nan(row[f"{column}_high"])
-    rate = {"acc": "accuracy", "f1": "f1"}[column]
-    draws = _extreme(found.rate_draws[rate].reshape(settings.replicates, -1), largest=False)
-    low, high = percentiles(draws, confidence=settings.confidence)
-    return name, row[column], row["group"], float(low), float(high)
+    low = float(kept[f"{column}_low"].min())  # type: ignore[arg-type]
+    return name, row[column], row["group"], low, _highest_worst(kept, column, settings)
+
+
+def _highest_worst(kept: pl.DataFrame, column: str, settings: Settings) -> float:
+    """The smallest upper end over groups, each taken so that all hold together: surely the worst group is no better."""
+    together = 1 - (1 - settings.confidence) / kept.height
+    share = kept[column].to_numpy()
+    if column == "acc":
+        return float(wilson(np.rint(share * kept["n"].to_numpy()), kept["n"].to_numpy(), confidence=together)[1].min())
+    # F1 = 2s/(1+s), s = TP/(TP+FP+FN); the denominator is recovered from the counts that the row holds.
+    hits = np.rint(kept["tpr"].fill_null(0).to_numpy() * kept["n_positive"].to_numpy())
+    wrong = np.rint(kept["false_positive_rate"].fill_null(0).to_numpy() * kept["n_negative"].to_numpy())
+    high = wilson(hits, kept["n_positive"].to_numpy() + wrong, confidence=together)[1]
+    return float((2 * high / (1 + high)).min())
 
 
 def overall_table(counts: Counts, settings: Settings) -> pl.DataFrame:
     """The rates of all rows together, with intervals: one row per rate."""
-    found, low, high = _rates_with_intervals(counts, settings)
+    binary = counts.classes == BINARY
+    found, low, high = _rates_with_intervals(counts.cells, settings, binary=binary)
     n = int(counts.sizes[0])
     rows = [
         {"metric": name, "value": float(found[name][0]), "low": float(low[name][0]), "high": float(high[name][0]), "n": n}
         for name in RATE_COLUMNS
-        if counts.classes == (NONMEMBER, MEMBER) or name == "accuracy"
+        if binary or name == "accuracy"
     ]
     return pl.DataFrame(rows).with_columns(pl.selectors.float().fill_nan(None))
 
 
-def _extreme(draws: FloatArray, *, largest: bool) -> FloatArray:
-    filled = np.where(np.isnan(draws), -np.inf if largest else np.inf, draws)
-    found = filled.max(axis=1) if largest else filled.min(axis=1)
-    return np.where(np.isinf(found), np.nan, found)
-
-
 def _blank(values: Any, where: Any) -> FloatArray:
     return np.where(where, np.nan, values)
-
-
-def _nan(value: float | None) -> float:
-    return _NAN if value is None else value

@@ -15,7 +15,8 @@ import polars as pl
 from fairwitness import tables
 from fairwitness.audits.result import AuditResult
 from fairwitness.audits.zero_shot_prompts import write_spread
-from fairwitness.engine.local import map_parts
+from fairwitness.engine.choose import map_parts
+from fairwitness.engine.options import EngineOptions, check_engine, runs_here
 from fairwitness.errors import InputError, listing
 from fairwitness.files import file_hash, require_file
 from fairwitness.progress import progress, say
@@ -24,7 +25,7 @@ from fairwitness.scorers.zero_shot import ZeroShot
 
 
 @dataclass(frozen=True, kw_only=True)
-class ZeroShotConfig:
+class ZeroShotConfig(EngineOptions):
     """Everything a zero-shot audit can be told."""
 
     in_: Path
@@ -141,6 +142,7 @@ def _scored(config: ZeroShotConfig, scorer: ZeroShot) -> AuditResult:
 
 
 def _validate(config: ZeroShotConfig) -> None:
+    check_engine(config)
     schema = tables.scan(require_file(config.in_)).collect_schema()
     tables.require_columns(schema.names(), [config.text_col], config.in_, flag="--text_col")
     tables.require_columns(schema.names(), [config.label_col] if config.label_col else [], config.in_, flag="--label_col")
@@ -198,11 +200,17 @@ def _predict(config: ZeroShotConfig, scorer: ZeroShot, run: Run) -> dict[str, An
                 facts["failed"] += piece["error"].count()
                 facts["truncated"] += int(piece["truncated"].fill_null(False).sum())
     facts["scored"] = asked - facts["failed"]
-    facts["subtracted"] = shift.get("score", scorer.offsets[0])
-    facts["label_lengths"] = [len(tokens) for tokens in scorer.labels]
-    facts["device"], facts["number_format"] = str(scorer.lm.device), scorer.lm.dtype
-    facts["packed"], facts["batches_halved"] = scorer.lm.packs, scorer.lm.batches_halved
-    return facts
+    facts["number_format"] = scorer.resolved_dtype
+    if config.calibrate == "prior":
+        facts["subtracted"] = shift.get("score", 0.0)
+    return facts | (_seen_here(config, scorer) if runs_here(config) else {})
+
+
+def _seen_here(config: ZeroShotConfig, scorer: ZeroShot) -> dict[str, Any]:
+    """What only a process that holds the model knows. Elsewhere it would have to be loaded here for nothing but this."""
+    facts: dict[str, Any] = {} if config.calibrate == "prior" else {"subtracted": scorer.offsets[0]}
+    facts |= {"label_lengths": [len(tokens) for tokens in scorer.labels], "device": str(scorer.lm.device)}
+    return facts | {"packed": scorer.lm.packs, "batches_halved": scorer.lm.batches_halved}
 
 
 def _rows_asked(config: ZeroShotConfig) -> int:
@@ -216,7 +224,7 @@ def _prior_shifts(config: ZeroShotConfig, scorer: ZeroShot, run: Run, advance: A
     """For each wording the score above which a share of `base_rate` of the rows lies. The parts stay on disk for a second walk."""
     assert config.base_rate is not None
     seen: dict[str, list[np.ndarray]] = {name: [np.zeros(0)] for name in _score_columns(config)}
-    for part in map_parts(scorer, _texts(config, scorer), run.parts, advance=advance):
+    for part in map_parts(scorer, _texts(config, scorer), run.parts, options=config, advance=advance):
         fine = part.filter(pl.col("error").is_null())
         for name in seen if fine.height else ():
             seen[name].append(fine[name].to_numpy())
@@ -259,7 +267,7 @@ def _predicted(
     config: ZeroShotConfig, scorer: ZeroShot, run: Run, shift: Mapping[str, float], advance: Any
 ) -> Iterator[pl.DataFrame]:
     kept = list(dict.fromkeys([*([config.label_col] if config.label_col else []), *config.id_cols]))
-    parts = map_parts(scorer, _texts(config, scorer), run.parts, advance=advance)
+    parts = map_parts(scorer, _texts(config, scorer), run.parts, options=config, advance=advance)
     start = 0
     for copied, part in zip(pieces(config, [config.text_col, *kept], scorer.rows_per_part), parts, strict=True):
         yield _rows(config, part, shift, start).hstack(copied.select(_not_ours(copied, kept)))

@@ -16,7 +16,7 @@ import polars as pl
 from fairwitness import tables
 from fairwitness.audits.result import AuditResult
 from fairwitness.audits.zero_shot_reasons import identity_table, rationale_table
-from fairwitness.engine.local import map_parts
+from fairwitness.engine.choose import map_parts
 from fairwitness.errors import InputError
 from fairwitness.explain.explainer import Explainer
 from fairwitness.explain.integrated_gradients import Settings
@@ -94,7 +94,7 @@ def _explain_now(
     rows = _rows_to_explain(config, predictions)
     with progress("explaining", rows.height) as advance:
         work = _work(rows["text"].to_list(), explainer.rows_per_part)
-        table = pl.concat([_typed(part) for part in map_parts(explainer, work, run.parts, advance=advance)])
+        table = pl.concat([_typed(part) for part in map_parts(explainer, work, run.parts, options=config, advance=advance)])
     marks = [[bool(group) for group in groups_of(words or [], lists)] for words in table["words"].to_list()]
     table = rows.select("idx").hstack(table).with_columns(pl.Series("identity", marks, pl.List(pl.Boolean)))
     maps = _heatmaps(explainer, table, rows)

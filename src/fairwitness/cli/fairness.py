@@ -47,13 +47,17 @@ def _show(result: FairnessResult) -> None:
 def _gap_table(result: FairnessResult) -> Any:
     from rich.table import Table
 
-    table = Table(
-        "identity", "members", "SPD", "interval", "p adj.", "EOpp", "interval", "p adj.", title="Gaps: members − the rest"
-    )
+    table = Table(title="Gaps: members − the rest (interval), p adjusted for all tests", box=None, pad_edge=False)
+    for name in ("identity", "members", "SPD", "p", "EOpp", "p"):
+        table.add_column(name, justify="left" if name == "identity" else "right", no_wrap=name != "identity")
     for row in result.per_identity.to_dicts():
-        cells = [row["identity"], f"{row['n_A1']:,}" + (" (skipped)" if row["skipped"] else "")]
-        for gap in ("SPD", "EOpp_diff"):
-            cells += [_number(row[gap]), _interval(row[f"{gap}_low"], row[f"{gap}_high"]), _number(row[f"{gap}_p_adjusted"])]
+        cells = [row["identity"], f"{row['n_A1']:,}"]
+        if row["skipped"]:
+            cells.append("skipped: too few rows")
+        else:
+            for gap in ("SPD", "EOpp_diff"):
+                ends = _interval(row[f"{gap}_low"], row[f"{gap}_high"])
+                cells += [f"{_number(row[gap])} {ends}", _chance(row[f"{gap}_p_adjusted"])]
         table.add_row(*cells)
     return table
 
@@ -61,18 +65,25 @@ def _gap_table(result: FairnessResult) -> Any:
 def _spread_table(result: FairnessResult) -> Any:
     from rich.table import Table
 
-    table = Table("attribute", "metric", "class", "worst pair", "spread", "interval", title="Largest minus smallest group")
+    table = Table(
+        "attribute", "metric", "class", "worst pair", "spread", title="Largest − smallest group", box=None, pad_edge=False
+    )
     shown = ("statistical_parity_spread", "equal_opportunity_spread", "group_accuracy_spread")
     for row in result.multigroup.to_dicts():
         if row["metric"] in shown:
-            ends = _interval(row["low"], row["high"])
-            table.add_row(row["attribute"], row["metric"], row["class"] or "", row["group"] or "", _number(row["value"]), ends)
+            value = f"{_number(row['value'])} {_interval(row['low'], row['high'])}"
+            metric = row["metric"].removesuffix("_spread")
+            table.add_row(row["attribute"], metric, row["class"] or "", row["group"] or "", value)
     return table
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None or value != value else f"{value:.4f}"
+    return "" if value is None or value != value else f"{value:.3f}"
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low:.3f} … {high:.3f}"
+    return "" if low is None or high is None else f"({low:.3f}, {high:.3f})"
+
+
+def _chance(p: float | None) -> str:
+    return "" if p is None else "<.001" if p < 0.001 else f"{p:.3f}"

@@ -99,7 +99,7 @@ def read_identity_words(path: Path) -> dict[str, tuple[str, ...]]:
     """A user's lists: a TOML file of group = ["word", …]."""
     try:
         values = tomllib.loads(require_file(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}") from error
     for group, listed in values.items():
         if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairwitness.metrics.rates import FloatArray, ratio
+from fairwitness.metrics.sweeps import SQUARED_GAP_THRESHOLDS
 
 Histogram = NDArray[Any]
 
@@ -68,14 +69,15 @@ def below(histogram: Histogram) -> FloatArray:
     return np.cumsum(counts) - counts / 2
 
 
-def separability_gaps(scores: GroupScores, values: Any) -> dict[str, float]:
+def squared_equality_gaps(scores: GroupScores, edges: Any) -> dict[str, float]:
     """Average squared equality gaps of the archived Jigsaw code: how far the two groups' rate curves lie apart.
 
     positive_aseg = ∫ (TPR_g − TPR_ḡ)² d TPR_ḡ over 1,000 thresholds from 1 to 0 (trapezoids), negative_aseg the same with
-    FPR; a row counts as positive when score ≥ threshold. For scores in [0, 1]; NaN where a set is empty.
+    FPR; a row counts as positive when score ≥ threshold. `edges` are the histograms' lower ends and should hold all
+    thresholds. For scores in [0, 1]; NaN where a set is empty.
     """
-    thresholds = np.linspace(1, 0, 1000)
-    place = np.searchsorted(np.asarray(values), thresholds, side="left")
+    thresholds = np.linspace(1, 0, SQUARED_GAP_THRESHOLDS)
+    place = np.searchsorted(np.asarray(edges), thresholds, side="left")
     pairs = {
         "positive_aseg": (scores.subgroup_positive, scores.background_positive),
         "negative_aseg": (scores.subgroup_negative, scores.background_negative),

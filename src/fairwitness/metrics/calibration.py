@@ -7,6 +7,7 @@ import numpy as np
 
 from fairwitness.metrics.intervals import wilson
 from fairwitness.metrics.rates import FloatArray, ratio
+from fairwitness.metrics.sweeps import CALIBRATION_BINS
 
 
 @dataclass(frozen=True)
@@ -27,19 +28,22 @@ class Reliability:
         return float(ratio(np.where(self.n > 0, gap * self.n, 0).sum(), self.n.sum()))
 
 
-def reliability(values: Any, positive: Any, negative: Any, *, bins: int = 10, confidence: float = 0.95) -> Reliability:
-    """Reliability from histograms of probabilities: `values` ascending in [0, 1], and how many positives and negatives have each.
+def reliability(
+    edges: Any, positive: Any, negative: Any, score_sum: Any, *, bins: int = CALIBRATION_BINS, confidence: float = 0.95
+) -> Reliability:
+    """Reliability from counts of probabilities per fine bin, of which `edges` are the lower ends; `score_sum` adds up scores.
 
     A bin holds [lower edge, upper edge), the last also 1. An empty bin's mean and share are NaN.
 
-    >>> found = reliability([0.2, 0.8], [1, 3], [3, 1], bins=2)
+    >>> found = reliability([0.2, 0.8], [1, 3], [3, 1], [0.8, 3.2], bins=2)
     >>> found.positive_share.tolist(), round(found.expected_calibration_error, 3)
     ([0.25, 0.75], 0.05)
     """
-    values, positive, negative = (np.asarray(part, float) for part in (values, positive, negative))
-    place = np.minimum((values * bins).astype(int), bins - 1)
-    n = np.bincount(place, positive + negative, minlength=bins).astype(float)
+    positive, everyone = np.asarray(positive, float), np.asarray(positive, float) + np.asarray(negative, float)
+    limits = np.linspace(0, 1, bins + 1)
+    place = np.clip(np.searchsorted(limits, np.asarray(edges, float), side="right") - 1, 0, bins - 1)
+    n = np.bincount(place, everyone, minlength=bins).astype(float)
     hits = np.bincount(place, positive, minlength=bins)
-    total = np.bincount(place, values * (positive + negative), minlength=bins)
+    total = np.bincount(place, np.asarray(score_sum, float), minlength=bins)
     low, high = wilson(hits, n, confidence=confidence)
-    return Reliability(np.linspace(0, 1, bins + 1), n, ratio(total, n), ratio(hits, n), low, high)
+    return Reliability(limits, n, ratio(total, n), ratio(hits, n), low, high)

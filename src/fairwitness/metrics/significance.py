@@ -11,6 +11,8 @@ from fairwitness.metrics.counts import IntArray
 from fairwitness.metrics.intervals import normal_quantile
 from fairwitness.metrics.rates import FloatArray, ratio
 
+_MOST_GROUPS_SHUFFLED = 64
+
 
 def exact_test(successes: Any, trials: Any) -> FloatArray:
     """Fisher's exact two-sided p-value for the difference of two shares; arrays [..., group] with two groups.
@@ -66,7 +68,8 @@ def minimum_detectable(successes: Any, trials: Any, *, confidence: float = 0.95,
 def spread_test(successes: IntArray, trials: IntArray, *, replicates: int, seed: int) -> float:
     """Permutation p-value for the spread (largest minus smallest share) over any number of groups.
 
-    Shuffling rows over groups gives multivariate hypergeometric counts, which are drawn. p = (1 + draws with at least the
+    Shuffling rows over groups gives multivariate hypergeometric counts, which are drawn; beyond 64 groups each draws its own
+    binomial count at the common share, since the fixed total hardly ties so many together. p = (1 + draws with at least the
     spread seen) / (1 + draws). NaN with fewer than two groups that have trials.
     """
     kept = trials > 0
@@ -76,9 +79,15 @@ def spread_test(successes: IntArray, trials: IntArray, *, replicates: int, seed:
     successes, trials = successes[order], trials[order]
     if len(trials) < 2:
         return float("nan")
+    # Of successes and failures the rarer are drawn: the spread is the same, and so are the draws for a class and its opposite.
+    if 2 * successes.sum() > trials.sum():
+        return spread_test(trials - successes, trials, replicates=replicates, seed=seed)
     total = int(successes.sum())
     stream = np.random.default_rng([seed, *successes.tolist(), *trials.tolist()])
-    drawn = stream.multivariate_hypergeometric(trials, total, size=replicates, method="marginals")
+    if len(trials) <= _MOST_GROUPS_SHUFFLED:
+        drawn = stream.multivariate_hypergeometric(trials, total, size=replicates, method="marginals")
+    else:
+        drawn = stream.binomial(trials, total / trials.sum(), size=(replicates, len(trials)))
     seen = np.ptp(successes / trials)
     shares = drawn / trials
     reached = np.count_nonzero(shares.max(axis=1) - shares.min(axis=1) >= seen - 1e-12)

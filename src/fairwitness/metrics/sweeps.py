@@ -1,4 +1,4 @@
-"""How rates and gaps move when the decision threshold does, from histograms of scores."""
+"""How rates and gaps move when the decision threshold does, from counts of scores per bin."""
 
 from typing import Any
 
@@ -7,27 +7,40 @@ import numpy as np
 from fairwitness.metrics.counts import IntArray
 from fairwitness.metrics.rates import FloatArray
 
+# Bins of the reliability table, thresholds of the squared equality gaps, and points of a curve that is drawn.
+CALIBRATION_BINS = 10
+SQUARED_GAP_THRESHOLDS = 1000
+_CURVE_POINTS = 256
 
-def threshold_grid(values: Any, *, points: int = 101) -> FloatArray:
+
+def threshold_grid(lowest: float, highest: float, *, points: int = 101) -> FloatArray:
     """Thresholds to sweep over: evenly over [0, 1] for probabilities, else evenly from the lowest score to the highest.
 
-    >>> threshold_grid([0.1, 0.9], points=3).tolist()
+    >>> threshold_grid(0.1, 0.9, points=3).tolist()
     [0.0, 0.5, 1.0]
     """
-    values = np.asarray(values, float)
-    if not len(values):
+    return np.linspace(0, 1, points) if lowest >= 0 and highest <= 1 else np.linspace(lowest, highest, points)
+
+
+def cut_points(ranked: FloatArray) -> FloatArray:
+    """Every score at which any table or curve looks, as lower edges of bins; the first is at or below the lowest score."""
+    if not len(ranked):
         return np.array([])
-    inside = values[0] >= 0 and values[-1] <= 1
-    return np.linspace(0, 1, points) if inside else np.linspace(values[0], values[-1], points)
+    lowest, highest = float(ranked[0]), float(ranked[-1])
+    places = np.linspace(0, len(ranked), _CURVE_POINTS, endpoint=False).astype(int)
+    points = [ranked[places], threshold_grid(lowest, highest), [lowest]]
+    if lowest >= 0 and highest <= 1:
+        points += [np.linspace(1, 0, SQUARED_GAP_THRESHOLDS), np.linspace(0, 1, CALIBRATION_BINS + 1)]
+    return np.unique(np.concatenate(points))
 
 
-def cells_at(values: Any, positive: Any, negative: Any, thresholds: Any) -> IntArray:
-    """Counts [threshold, truth, prediction] when score ≥ threshold is called positive. `values` are ascending.
+def cells_at(edges: Any, positive: Any, negative: Any, thresholds: Any) -> IntArray:
+    """Counts [threshold, truth, prediction] when score ≥ threshold is called positive; exact for thresholds among the edges.
 
-    >>> cells_at([0.2, 0.8], [0, 1], [2, 1], [0.5]).tolist()
+    >>> cells_at([0.2, 0.5, 0.8], [0, 0, 1], [2, 0, 1], [0.5]).tolist()
     [[[2, 1], [0, 1]]]
     """
-    place = np.searchsorted(np.asarray(values), np.asarray(thresholds), side="left")
+    place = np.searchsorted(np.asarray(edges), np.asarray(thresholds), side="left")
     rows = []
     for counts in (np.asarray(negative), np.asarray(positive)):
         missed = np.concatenate([[0], np.cumsum(counts)])[place]

@@ -41,7 +41,7 @@ def load_parts(name: str, *, device: str = "auto", dtype: str = "auto", quantize
         arguments["quantization_config"] = _four_bits(place, number)
     from transformers import AutoModelForCausalLM
 
-    with _explained(name):
+    with explained(name):
         model, info = AutoModelForCausalLM.from_pretrained(source, **arguments)
         tokenizer = load_tokenizer(name)
     _require_head(name, info)
@@ -57,7 +57,7 @@ def load_tokenizer(name: str) -> Any:
     from transformers import AutoTokenizer
 
     source, extra = locate(name)
-    with _explained(name):
+    with explained(name):
         tokenizer = AutoTokenizer.from_pretrained(source, **extra)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
@@ -89,7 +89,7 @@ def fingerprint(name: str) -> str:
     if not folder.is_dir():
         from transformers import AutoConfig
 
-        with _explained(name):
+        with explained(name):
             return str(getattr(AutoConfig.from_pretrained(source), "_commit_hash", None) or "unknown")
     wanted = [extra["gguf_file"]] if extra else ["config.json", "tokenizer.json", *_WEIGHTS]
     files = sorted({path for pattern in wanted for path in folder.glob(pattern)})
@@ -126,7 +126,7 @@ def _require_causal(name: str, source: str, extra: dict[str, Any]) -> None:
     from transformers import AutoConfig
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-    with _explained(name):
+    with explained(name):
         config = AutoConfig.from_pretrained(source, **extra)
     architectures = [str(word) for word in getattr(config, "architectures", None) or []]
     causal = any(word.endswith(_CAUSAL) for word in architectures) or (not architectures and not _masked(config))
@@ -166,7 +166,7 @@ def _four_bits(place: torch.device, number: str) -> Any:
 
 
 @contextmanager
-def _explained(name: str) -> Iterator[None]:
+def explained(name: str) -> Iterator[None]:
     """Turn what the hub and the readers of weights raise into one sentence."""
     from safetensors import SafetensorError
 

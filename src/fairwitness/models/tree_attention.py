@@ -111,11 +111,18 @@ class Head:
 
 
 def build(
-    rows: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]], device: torch.device | str, *, head: Head | None = None
+    rows: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]],
+    device: torch.device | str,
+    *,
+    head: Head | None = None,
+    whole: bool = False,
 ) -> TreeBatch:
-    """Lay out rows of (body, continuations). Every body and every continuation has at least one token."""
+    """Lay out rows of (body, continuations). Every body and every continuation has at least one token.
+
+    With `whole`, each continuation's sum also holds its body's tokens behind the body's first.
+    """
     start = head.length if head else 0
-    pieces = [_Row(body, continuations, start) for body, continuations in rows]
+    pieces = [_Row(body, continuations, start, whole=whole) for body, continuations in rows]
     lengths = np.array([len(piece.tokens) for piece in pieces])
     width, flat_starts = int(lengths.max()), np.concatenate([[0], np.cumsum(lengths)[:-1]])
     slots = np.concatenate([row * width + np.arange(length) for row, length in enumerate(lengths)])
@@ -161,10 +168,12 @@ def build(
 class _Row:
     """One row's part of the batch, counted from its own start."""
 
-    def __init__(self, body: Sequence[int], continuations: Sequence[Sequence[int]], start: int) -> None:
+    def __init__(self, body: Sequence[int], continuations: Sequence[Sequence[int]], start: int, *, whole: bool) -> None:
         self.n = len(continuations)
         self.tokens = list(body)
-        self.selected = [len(body) - 1]
+        own = len(body) - 1 if whole else 0
+        scored_body = list(body[len(body) - own :])
+        self.selected = list(range(len(body) - 1 - own, len(body)))
         self.branch = [0] * len(body)
         places = [np.arange(start, start + len(body))]
         self.picks: list[int] = []
@@ -173,13 +182,13 @@ class _Row:
         for index, continuation in enumerate(continuations):
             inner = list(continuation[:-1])
             first = len(self.selected)
-            self.picks += [0, *range(first, first + len(inner))]
+            self.picks += [*range(own + 1), *range(first, first + len(inner))]
             self.selected += range(len(self.tokens), len(self.tokens) + len(inner))
             self.tokens += inner
             self.branch += [index + 1] * len(inner)
             places.append(np.arange(start + len(body), start + len(body) + len(inner)))
-            self.targets += continuation
-            self.owners += [index] * len(continuation)
+            self.targets += [*scored_body, *continuation]
+            self.owners += [index] * (own + len(continuation))
         self.positions = np.concatenate(places)
 
 

@@ -14,6 +14,7 @@ _TITLES = {
 }
 _MOST_BARS = 60
 _MOST_PANELS = 24
+_FEWEST = 30
 
 
 def draw_fairness(tables: Mapping[str, pl.DataFrame], out: Path) -> list[Path]:
@@ -22,7 +23,7 @@ def draw_fairness(tables: Mapping[str, pl.DataFrame], out: Path) -> list[Path]:
     if "per_identity" in tables:
         for gap in _TITLES:
             files.append(save_figure(gap_bars(tables["per_identity"], gap), out.with_name(f"{out.stem}_{gap}.png")))
-    if "roc" in tables and tables["roc"]["identity"].n_unique() > 1:
+    if "roc" in tables and _drawable(tables["roc"]):
         files.append(save_figure(roc_panels(tables["roc"]), out.with_name(f"{out.stem}_ROC.png")))
     return files
 
@@ -56,7 +57,7 @@ def _sorted(table: pl.DataFrame, gap: str) -> list[dict[str, Any]]:
 def _bar(axis: Any, place: int, row: Mapping[str, Any], gap: str) -> None:
     value, low, high = row[gap], row[f"{gap}_low"], row[f"{gap}_high"]
     if value is None:
-        why = "too few rows" if row["skipped"] else "undefined"
+        why = "too few rows to compare" if row["skipped"] else "undefined: no true positives to compare"
         axis.annotate(why, (0, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8, color=GREY)
         return
     sure = (row.get(f"{gap}_p_adjusted") or 1.0) < 0.05 or row.get(f"{gap}_p_adjusted") == 0
@@ -67,8 +68,8 @@ def _bar(axis: Any, place: int, row: Mapping[str, Any], gap: str) -> None:
 
 def roc_panels(table: pl.DataFrame) -> Any:
     """One small ROC per identity: members against the rest, with both AUCs."""
-    sizes = table.filter(pl.col("identity") != "overall").group_by("identity", maintain_order=True).agg(pl.col("n").min())
-    names = sizes["identity"].to_list()[:_MOST_PANELS]
+    every = table.filter(pl.col("identity") != "overall")["identity"].unique(maintain_order=True).to_list()
+    names = _drawable(table)[:_MOST_PANELS]
     across = min(4, len(names))
     down = -(-len(names) // across)
     figure, axes = new_figure(2.6 * across, 2.6 * down + 0.5, nrows=down, ncols=across, squeeze=False, sharex=True, sharey=True)
@@ -78,10 +79,16 @@ def roc_panels(table: pl.DataFrame) -> Any:
         axis.set_visible(False)
     figure.supxlabel("false positive rate", fontsize=9, color=INK)
     figure.supylabel("true positive rate", fontsize=9, color=INK)
-    title = "ROC per group: solid members, dashed the rest"
-    more = "" if len(names) == sizes.height else f" · {len(names)} of {sizes.height}"
-    figure.suptitle(title + more, fontsize=11, color=INK, x=0.01, ha="left")
+    left_out = len(every) - len(names)
+    more = f"\n{left_out} not drawn: too few rows, one class only, or beyond the first {_MOST_PANELS}" if left_out else ""
+    figure.suptitle(f"ROC per group: solid members, dashed the rest{more}", fontsize=10, color=INK, x=0.01, ha="left")
     return figure
+
+
+def _drawable(table: pl.DataFrame) -> list[str]:
+    """Identities with a curve on both sides, each of at least `_FEWEST` rows."""
+    both = table.group_by("identity", maintain_order=True).agg(pl.col("group").n_unique(), pl.col("n").min())
+    return both.filter((pl.col("group") == 2) & (pl.col("n") >= _FEWEST))["identity"].to_list()
 
 
 def _panel(axis: Any, name: str, points: pl.DataFrame) -> None:
@@ -93,4 +100,6 @@ def _panel(axis: Any, name: str, points: pl.DataFrame) -> None:
         axis.plot(curve["fpr"], curve["tpr"], linewidth=1.4, label=label, **style)
     axis.set_title(name, fontsize=9, color=INK, loc="left")
     axis.set_aspect("equal")
+    axis.set_xticks([0, 0.5, 1])
+    axis.set_yticks([0, 0.5, 1])
     axis.legend(loc="lower right", fontsize=6.5, frameon=False, handlelength=1.6, borderaxespad=0.2)

@@ -58,7 +58,7 @@ def task(name: str) -> Task:
 def _from_file(path: Path) -> Task:
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}") from error
     for key in values:
         if key not in _KEYS:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ CALIBRATE = ("none", "content-free", "prior")
 @dataclass(frozen=True, kw_only=True)
 class ZeroShot:
     """Scores texts with a causal language model. The model is loaded when the first text is scored."""
+
+    uses_gpu: ClassVar[bool] = True
 
     model: str = "smollm2"
     task: str | Task = "toxicity"
