@@ -78,7 +78,7 @@ class ZeroShotConfig(EngineOptions):
     """How many rows are explained."""
     ig_steps: int = 32
     """Gradient evaluations of the first round (adaptive), or of all (fixed rules)."""
-    ig_baseline: Literal["eos", "mean", "pad", "blank", "zero"] = "eos"
+    ig_baseline: Literal["mean", "blank", "eos", "pad", "zero"] = "mean"
     """What stands for an absent text. zero is the published method: uniform steps over the whole prompt."""
     ig_rule: Literal["adaptive", "gauss", "midpoint", "published"] | None = None
     """How the path is integrated; left out: adaptive, or published with the zero baseline."""

@@ -20,7 +20,7 @@ from fairwitness.models import packing, tree_attention
 from fairwitness.models.causal_lm import CausalLM
 from fairwitness.models.memory import out_of_memory
 
-BASELINES = ("eos", "mean", "pad", "blank", "zero")
+BASELINES = ("mean", "blank", "eos", "pad", "zero")
 RULES = ("adaptive", "gauss", "midpoint", "published")
 
 
@@ -28,7 +28,7 @@ RULES = ("adaptive", "gauss", "midpoint", "published")
 class Settings:
     """How to integrate. `path`: 'text' moves the text's tokens only, 'prompt' all of them."""
 
-    baseline: str = "eos"
+    baseline: str = "mean"
     rule: str = "adaptive"
     path: str = "text"
     steps: int = 32
