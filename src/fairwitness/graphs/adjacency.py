@@ -67,7 +67,7 @@ def product(matrix: Tensor, features: Tensor) -> Tensor:
     width = max(1, GATHERED // max(1, len(columns)))
     parts = [
         torch.segment_reduce(values * part.contiguous().index_select(0, columns), "sum", lengths=lengths, axis=0, unsafe=True)
-        for part in features.split(width, dim=1)
+        for part in torch.split(features, width, dim=1)
     ]
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
