@@ -28,6 +28,11 @@ _PUBLIC = {
     "UserModelConfig": "fairwitness.audits.user_model",
     "zero_shot": "fairwitness.audits.zero_shot",
     "ZeroShotConfig": "fairwitness.audits.zero_shot",
+    "generate_contexts": "fairwitness.authoring.contexts",
+    "generate_sentences": "fairwitness.authoring.sentences",
+    "train_filter": "fairwitness.authoring.filter_training",
+    "estimated_max_variability": "fairwitness.authoring.variability",
+    "krippendorff_alpha": "fairwitness.metrics.agreement",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]  # noqa: PLE0604
