@@ -1,8 +1,8 @@
 """The whole story with what is built in: every audit once, small, and one report at the end.
 
-Each chapter is an ordinary audit in a run of its own, so a second call reads what the first one wrote. A chapter whose packages are not
-installed is left out and named. Without the language model's packages, the scores it gave when this version was made are used instead,
-and the report says so.
+Each chapter is an ordinary audit in a run of its own, so a second call reads what the first one wrote. A chapter whose packages
+are not installed is left out and named. Without the language model's packages, the scores it gave when this version was made are
+used instead, and the report says so.
 """
 
 from collections.abc import Callable
@@ -13,9 +13,6 @@ from fairwitness import runs, tables
 from fairwitness.errors import MissingExtraError
 from fairwitness.files import file_hash, write_text
 from fairwitness.progress import say
-
-# Groups that the demo's report speaks of; all are columns of the built-in examples.
-CALIBRATION = {"calibrate": "prior", "base_rate": 0.5}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -114,10 +114,11 @@ def audit_fairness(config: FairnessConfig) -> FairnessResult:
     if config.labels_file:
         data["labels_file"] = file_hash(require_file(config.labels_file))
     question = _question(config, data)
+    # Before the run is opened: a wrong column must leave no trace of a run.
+    frame = open_predictions(config.preds, config.labels_file, reading)
     with runs.open_run(config.out, "fairness", question, restart=config.restart, data=data) as run:
         if run.sealed:
             return stored(config.out, run.entry)
-        frame = open_predictions(config.preds, config.labels_file, reading)
         with tables.reading(config.preds):
             result = _measure(frame, reading, settings, classes=config.positive_classes, groups=config.group_one, options=config)
         files = write(result, config.out, charts=config.charts)
