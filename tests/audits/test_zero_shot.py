@@ -246,3 +246,13 @@ def test_the_command_line(folder: Path, table: Path, capsys: pytest.CaptureFixtu
 
 def test_auc_is_undefined_without_both_classes() -> None:
     assert math.isnan(auc(np.array([True, True]), np.array([1.0, 2.0])))
+
+
+@pytest.mark.model
+def test_the_built_in_model_gives_the_plain_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    texts = ["You are a stupid fool.", "The bus leaves at nine from the square."]
+    pl.DataFrame({"text": texts}).write_csv(path)
+    rows = zero_shot(config(path, Path("smollm2"), out=tmp_path / "run" / "p.parquet")).table
+    for row, (positive, negative) in enumerate(plain_scores(Path("smollm2"), texts)):
+        assert rows["score"][row] == pytest.approx(positive - negative, abs=1e-3)

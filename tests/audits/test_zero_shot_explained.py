@@ -50,7 +50,7 @@ def test_files_columns_and_sums(folder: Path, table: Path) -> None:
         assert len(row["tokens"]) == len(row["attributions"]) == len(row["raw"])
         assert np.abs(row["attributions"]).sum() == pytest.approx(1)
         assert "".join(row["tokens"]).strip() == TEXTS[row["idx"]]
-        assert sum(row["word_attributions"]) == pytest.approx(sum(row["raw"]))
+        assert sum(row["word_weights"]) == pytest.approx(sum(row["attributions"]))
         assert row["words"] == TEXTS[row["idx"]].split()
         whole = row["explained"] - row["start"]
         assert row["gap"] == pytest.approx(abs(sum(row["raw"]) - whole) / abs(whole), abs=1e-6)
@@ -104,7 +104,7 @@ def test_identity_table_by_hand() -> None:
     table = pl.DataFrame(
         {
             "words": [["kind", "women"], ["black", "cat"], ["tea"]],
-            "word_attributions": [[1.0, -3.0], [2.0, 2.0], [0.0]],
+            "word_weights": [[1.0, -3.0], [2.0, 2.0], [0.0]],
             "converged": [True, False, True],
         }
     )
@@ -125,7 +125,7 @@ def test_identity_table_by_hand() -> None:
 
 
 def test_marks_in_any_shape() -> None:
-    table = pl.DataFrame({"words": [["a", "b"]] * 4, "word_attributions": [[2.0, 1.0]] * 4, "error": [None] * 4}, strict=False)
+    table = pl.DataFrame({"words": [["a", "b"]] * 4, "word_weights": [[2.0, 1.0]] * 4, "error": [None] * 4}, strict=False)
     marks = pl.Series(["[1, 0]", "1 0", "1,0", "what"])
     found = rationale_table(table, marks)
     assert found["n"][0] == 3

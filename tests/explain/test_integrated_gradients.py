@@ -1,15 +1,17 @@
 """Attributions against captum, against finite differences, and against themselves under every packing."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 import torch
 
 from fairwitness.errors import InputError
+from fairwitness.explain.explainer import Explainer
 from fairwitness.explain.integrated_gradients import Prompt, Settings, attribute, baseline_vector
 from fairwitness.models import plain_pass, tree_attention
 from fairwitness.models.causal_lm import CausalLM
+from fairwitness.models.prompting import Frame, Prompted, prompts
 
 from ..models.tiny_folders import byte_tokenizer
 from ..models.tiny_models import tiny_lm
@@ -110,6 +112,31 @@ def test_memory_running_out_makes_smaller_passes(lm: CausalLM, monkeypatch: pyte
     monkeypatch.setattr(tree_attention, "run", small_memory)
     for answer, before in zip(attribute(lm, PROMPTS, LABELS, settings), expected, strict=True):
         np.testing.assert_allclose(answer.raw, before.raw, atol=1e-4)
+
+
+def test_one_row_too_big_fails_alone(lm: CausalLM, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = tree_attention.run
+
+    def small_memory(model: Any, batch: tree_attention.TreeBatch, embeddings: Any = None) -> Any:
+        if batch.width > 60:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return run(model, batch, embeddings)
+
+    frame = Frame("Rate this: ", " Label:")
+
+    class Scorer:
+        identity: ClassVar[dict[str, Any]] = {}
+        labels, frames = LABELS, [frame]
+
+        def prompted(self, texts: Any, wording: int = 0) -> list[Prompted]:
+            return prompts(self.lm, frame, texts, room=120)
+
+    Scorer.lm = lm  # type: ignore[attr-defined]
+    assert lm.packs
+    monkeypatch.setattr(tree_attention, "run", small_memory)
+    columns = Explainer(Scorer(), Settings(rule="midpoint", steps=2)).score(["fine", "long " * 14])  # type: ignore[arg-type]
+    assert columns["error"][0] is None
+    assert "does not fit" in columns["error"][1]
 
 
 @pytest.mark.parametrize("changes", [{"baseline": "noise"}, {"rule": "best"}, {"path": "all"}, {"steps": 0}, {"tolerance": 0.0}])

@@ -8,8 +8,8 @@ from fairwitness.report.attribution_charts import MISSING, Heatmap, draw_heatmap
 
 TEXTS = {
     "long": ["word", "another", "immensely-long-" * 12, "$x_1$", "a"] * 40,
-    "korean": "안녕하세요 오늘 날씨가 좋네요".split(),
-    "arabic": "مرحبا كيف حالك اليوم".split(),
+    "korean": ["안녕하세요", "오늘", "날씨가", "좋네요"],
+    "arabic": ["مرحبا", "كيف", "حالك", "اليوم"],
     "emoji": ["hello", "😀🎉", "👩‍👩‍👧", "❤️"],
     "markup": ["<script>alert(1)</script>", "&amp;", "$\\frac{", "a_b^c", "\x07bell"],
     "one": ["x"],

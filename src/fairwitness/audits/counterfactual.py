@@ -30,6 +30,7 @@ from fairwitness.files import file_hash
 from fairwitness.metrics.mean_tables import DIFFERENCE_MARK, RATIO_MARK
 from fairwitness.metrics.paired import EPSILON, Comparison
 
+_OPTIONAL = ("category", "sentiment", "label", "original_group", "text", "error")
 TABLES = ("by_group", "pairs", "against_control", "differences", "ratios", "worst", "mitigation", "measurements")
 
 
@@ -140,7 +141,7 @@ def analyze(config: AnalyzeConfig) -> AuditResult:
     with runs.open_run(out, "counterfactual analyze", question, restart=config.restart, data=data) as run:
         scores = read_scores(config.in_)
         found = analysis(scores, how, worst=config.worst)
-        files = [out, *(out.parent / f"{name}.csv" for name in TABLES if name != "measurements" and found[name].width > 3)]
+        files = [out, *(out.parent / f"{name}.csv" for name in TABLES if name != "measurements" and found[name].height)]
         if not run.sealed:
             tables.write(found["measurements"], out)
             for path in files[1:]:
@@ -161,7 +162,7 @@ def analyze(config: AnalyzeConfig) -> AuditResult:
 def read_scores(path: Path) -> pl.DataFrame:
     """The columns of a scores file that the analysis needs; what an older or foreign file lacks is filled in."""
     present = tables.columns_of(path)
-    wanted = ["unit", "role", "score", *(name for name in ("category", "sentiment", "label", "text", "error") if name in present)]
+    wanted = ["unit", "role", "score", *(name for name in _OPTIONAL if name in present)]
     frame = tables.read(path, wanted)
     defaults: dict[str, Any] = {"category": pl.lit("all"), "sentiment": pl.lit(None, pl.String), "error": pl.lit(None, pl.String)}
     frame = frame.with_columns(**{name: value for name, value in defaults.items() if name not in present})
@@ -278,7 +279,7 @@ def _mitigation_section(mitigation: pl.DataFrame, picture: Path) -> str:
 def recommendation(mitigation: pl.DataFrame) -> str:
     """For each category the mitigation with the least gap in false positives among those that cost at most 0.01 of accuracy."""
     words = []
-    for some in mitigation.partition_by("category", maintain_order=True):
+    for some in mitigation.partition_by("category", "rows", maintain_order=True):
         rows = some.to_dicts()
         before = rows[0]
         usable = [row for row in rows if row["false_positive_gap"] is not None and row["accuracy"] >= before["accuracy"] - 0.01]
@@ -286,7 +287,6 @@ def recommendation(mitigation: pl.DataFrame) -> str:
             continue
         best = min(usable, key=lambda row: (row["false_positive_gap"], -(row["auc"] or 0)))
         gap = f"gap in false positives {before['false_positive_gap']:.3f} → {best['false_positive_gap']:.3f}"
-        words.append(
-            f"{before['category']}: {best['mitigation']} ({gap}, accuracy {before['accuracy']:.3f} → {best['accuracy']:.3f})"
-        )
+        accuracy = f"accuracy {before['accuracy']:.3f} → {best['accuracy']:.3f}"
+        words.append(f"{before['category']} ({before['rows']}): {best['mitigation']} ({gap}, {accuracy})")
     return "Least gap at no more than 0.01 of accuracy: " + "; ".join(words) + "." if words else ""

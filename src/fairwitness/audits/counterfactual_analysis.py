@@ -103,25 +103,42 @@ def worst_templates(scores: pl.DataFrame, slices: list[Slice], most: int) -> pl.
 
 
 def mitigated(scores: pl.DataFrame, slices: list[Slice], threshold: float) -> pl.DataFrame:
-    """Mitigation before and after, for each category whose templates have labels of both kinds; otherwise an empty table."""
+    """Mitigation before and after, for each category whose templates have labels of both kinds; otherwise an empty table.
+
+    `rows` says what was judged: every variant (each group in every template), or only what was written (each comment as its author
+    left it), where that is known.
+    """
     frames = []
     for each in slices:
         if each.sentiment != ALL or "label" not in scores.columns:
             continue
-        known = scores.filter(pl.col("category") == each.category).select("unit", "label").drop_nulls().unique("unit", keep="first")
-        labels = (
-            pl.DataFrame({"unit": each.units}).join(known, on="unit", how="left", maintain_order="left")["label"].cast(pl.Float64)
-        )
-        truth = labels.to_numpy().astype(np.float64)
+        facts = _facts_of(scores, each)
+        truth = facts["label"].cast(pl.Float64).to_numpy().astype(np.float64)
         if len(np.unique(truth[~np.isnan(truth)])) < 2:
             continue
         groups = [index for index, name in enumerate(each.roles) if name != CONTROL_NAME]
+        roles = [each.roles[index] for index in groups]
         control = each.values[:, each.roles.index(CONTROL_NAME)] if CONTROL_NAME in each.roles else None
         held_out = np.array([_half(unit) for unit in each.units.to_list()])
-        roles = [each.roles[index] for index in groups]
-        table = mitigation.before_and_after(each.values[:, groups], control, truth, roles, held_out, threshold=threshold)
-        frames.append(table.select(pl.lit(each.category).alias("category"), pl.all()))
-    return pl.concat(frames) if frames else pl.DataFrame(schema={"category": pl.String, "mitigation": pl.String, "n": pl.Int64})
+        judged: list[tuple[str, Any]] = [("every variant", None)]
+        written = np.array(facts["original_group"].fill_null("").to_list())[:, None] == np.array(roles)[None, :]
+        if written.any():
+            judged.append(("as written", written))
+        for name, chosen in judged:
+            table = mitigation.before_and_after(
+                each.values[:, groups], control, truth, roles, held_out, threshold=threshold, chosen=chosen
+            )
+            frames.append(table.select(pl.lit(each.category).alias("category"), pl.lit(name).alias("rows"), pl.all()))
+    return pl.concat(frames) if frames else pl.DataFrame(schema={"category": pl.String, "rows": pl.String})
+
+
+def _facts_of(scores: pl.DataFrame, each: Slice) -> pl.DataFrame:
+    """Label and original group of each unit of a slice, in its order."""
+    if "original_group" not in scores.columns:
+        scores = scores.with_columns(original_group=pl.lit(None, pl.String))
+    own = scores.filter(pl.col("category") == each.category)
+    known = own.select("unit", "label", "original_group").unique("unit", keep="first")
+    return pl.DataFrame({"unit": each.units}).join(known, on="unit", how="left", maintain_order="left")
 
 
 def measurements(by_group: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:

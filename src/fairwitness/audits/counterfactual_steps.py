@@ -287,7 +287,7 @@ def _expand_frame(templates: pl.DataFrame, expander: Expander) -> pl.DataFrame:
         notes += put
     repeated = templates[np.repeat(np.arange(templates.height), len(names))]
     role = pl.Series("role", names * templates.height, dtype=pl.String)
-    kept = [name for name in ("category", "sentiment", "label") if name in templates.columns]
+    kept = [name for name in ("category", "sentiment", "label", "original_group") if name in templates.columns]
     return (
         repeated.select("unit", *kept, "template")
         .with_columns(role, text=pl.Series(texts), substitutions=pl.Series(notes))

@@ -13,12 +13,12 @@ import polars as pl
 
 from fairwitness import tables
 from fairwitness.audits.result import AuditResult
+from fairwitness.audits.stereoset_score import data_hash
 from fairwitness.datasets.crows_items import BUILT_IN, DIRECTIONS, read_pairs
 from fairwitness.engine.choose import map_parts
 from fairwitness.engine.contract import Scorer
 from fairwitness.engine.options import EngineOptions, check_engine
 from fairwitness.errors import InputError
-from fairwitness.files import file_hash
 from fairwitness.metrics.crows import stereotype_share
 from fairwitness.progress import progress, say
 from fairwitness.runs import Run, open_run
@@ -67,7 +67,7 @@ def crows(config: CrowsConfig) -> AuditResult:
     if config.data == BUILT_IN:
         say("Using six built-in pairs, which only show the way. For CrowS-Pairs itself: --data crows_pairs_anonymized.csv")
     scorer, protocol = _scorer(config)
-    data = BUILT_IN if config.data == BUILT_IN else file_hash(Path(config.data))
+    data = data_hash(config.data)
     question = {"data": data, "max_rows": config.max_rows, "how": protocol, **scorer.identity}
     with open_run(config.out, "crows", question, restart=config.restart, data={"pairs": data}) as run:
         if run.sealed:
@@ -119,6 +119,8 @@ def _scorer(config: CrowsConfig) -> tuple[Likelihood | MaskedLikelihood, str]:
         "dtype": config.dtype,
         "token_budget": config.token_budget,
     }
+    if masked and config.quantize:
+        raise InputError("--quantize is for causal models; masked ones are small. Leave it out, or give --dtype bfloat16.")
     if masked:
         return MaskedLikelihood(protocol="pll_sum" if protocol == "pll" else protocol, **shared), protocol
     return Likelihood(protocol="full", start=config.start_token, quantize=config.quantize, **shared), protocol

@@ -114,10 +114,11 @@ def audit_fairness(config: FairnessConfig) -> FairnessResult:
     if config.labels_file:
         data["labels_file"] = file_hash(require_file(config.labels_file))
     question = _question(config, data)
+    # Before the run is opened: a wrong column must leave no trace of a run.
+    frame = open_predictions(config.preds, config.labels_file, reading)
     with runs.open_run(config.out, "fairness", question, restart=config.restart, data=data) as run:
         if run.sealed:
             return stored(config.out, run.entry)
-        frame = open_predictions(config.preds, config.labels_file, reading)
         with tables.reading(config.preds):
             result = _measure(frame, reading, settings, classes=config.positive_classes, groups=config.group_one, options=config)
         files = write(result, config.out, charts=config.charts)
@@ -232,7 +233,9 @@ def _measure(
     made = {"groups": group_table(counts, settings)}
     if found is not None:
         made["per_identity"] = identity_table(found, settings)
-    made |= {"summary": summary_table(made["groups"], found, settings, _seen(facts)), "overall": overall_table(overall, settings)}
+    spreads = pl.concat([one.table for one in multi]) if found is None else None
+    made["summary"] = summary_table(made["groups"], found, spreads, settings, _seen(facts))
+    made["overall"] = overall_table(overall, settings)
     if scores is not None and len(scores.edges):
         made |= score_tables(scores, settings)
         facts |= score_facts(scores, made.get("bias_auc"), reading.flags, settings) | {
@@ -278,6 +281,9 @@ def _notes(tally: Tally, reading: Reading) -> list[str]:
         )
     for name in reading.flags:
         notes += _flag_notes(tally.counts[name], reading)
+    for name in reading.groups:
+        if tally.counts[name].missing:
+            notes.append(f"{tally.counts[name].missing:,} rows have no value in '{name}' and are in none of its groups.")
     return notes
 
 

@@ -83,7 +83,6 @@ class Tally:
                 f"Put them into bins first (such as ages into ranges), and name the column of bins."
             )
 
-
     def merge(self, other: "Tally") -> None:
         """Add all that was counted in another part."""
         for counts in other.counts.values():

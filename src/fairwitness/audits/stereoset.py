@@ -19,13 +19,13 @@ from fairwitness.audits import stereoset_analysis as analysis
 from fairwitness.audits import stereoset_numbers as numbers
 from fairwitness.audits.result import AuditResult
 from fairwitness.audits.stereoset_analyze import cell_table
-from fairwitness.audits.stereoset_score import check_draws
+from fairwitness.audits.stereoset_score import check_draws, data_hash
 from fairwitness.datasets.stereoset_items import BUILT_IN, ROLES, SUBSETS, read_items, subset_names
 from fairwitness.engine.choose import map_parts
 from fairwitness.engine.contract import Scorer
 from fairwitness.engine.options import LOCAL, EngineOptions, check_engine
 from fairwitness.errors import InputError
-from fairwitness.files import file_hash, write_text
+from fairwitness.files import write_text
 from fairwitness.metrics.stereoset import Cell
 from fairwitness.progress import progress, say
 from fairwitness.runs import Run, open_run
@@ -81,7 +81,7 @@ def stereoset(config: StereosetConfig) -> AuditResult:
         say("Using the twenty built-in items, which only show the way. For StereoSet itself: --data dev.json")
     scorer = make_scorer(config)
     question = {
-        "data": _data_hash(config.data),
+        "data": data_hash(config.data),
         "subset": config.subset,
         "max_samples": config.max_samples,
         "seed": config.seed,
@@ -113,6 +113,8 @@ def make_scorer(config: StereosetConfig) -> likelihood.Likelihood | masked_likel
         return likelihood.Likelihood(
             protocol=protocol, quantize=config.quantize, start=config.start_token, system=config.system, **shared
         )
+    if config.quantize:
+        raise InputError("--quantize is for causal models; masked ones are small. Leave it out, or give --dtype bfloat16.")
     within = config.subset == SUBSETS[0]
     protocol = ("masked" if within else "pll") if config.protocol == "auto" else config.protocol
     _refuse_other_kind(config, protocol, masked_likelihood.PROTOCOLS[:3], "masked")
@@ -244,7 +246,3 @@ def _stored(config: StereosetConfig, run: Run) -> AuditResult:
     return AuditResult(
         {"cells": cell_table(cells), "measurements": tables.read(paths["measurements"])}, facts, list(paths.values())
     )
-
-
-def _data_hash(data: str) -> str:
-    return BUILT_IN if data == BUILT_IN else file_hash(Path(data))

@@ -13,7 +13,7 @@ import polars as pl
 from fairwitness import tables
 from fairwitness.audits import stereoset_numbers as numbers
 from fairwitness.audits.result import AuditResult
-from fairwitness.datasets.stereoset_items import read_items, read_predictions, subset_names
+from fairwitness.datasets.stereoset_items import BUILT_IN, read_items, read_predictions, subset_names
 from fairwitness.errors import InputError, listing
 from fairwitness.files import file_hash, require_file, write_text
 from fairwitness.runs import open_run
@@ -25,7 +25,7 @@ class ScoreConfig:
 
     predictions: Path
     """A prediction file in the authors' format, plain or gzipped."""
-    data: str = "builtin"
+    data: str = BUILT_IN
     """StereoSet's dev.json, its Parquet copy, or a table of `data download`; `builtin` is our own twenty items."""
     out: Path = Path("stereoset_scores.json")
     """Where the numbers go (JSON); the table of measurements goes beside it."""
@@ -57,6 +57,11 @@ def score_predictions(config: ScoreConfig) -> AuditResult:
     result = {**numbers.authors_results(cells), "argmax": _argmax(cells), "coverage": coverage}
     files = _write(config, result, table, wide)
     return AuditResult({"measurements": table}, result, files)
+
+
+def data_hash(data: str) -> str:
+    """What names the items in a run's question: the file's hash, or `builtin`."""
+    return BUILT_IN if data == BUILT_IN else file_hash(require_file(Path(data)))
 
 
 def check_draws(draws: int) -> None:
@@ -119,7 +124,7 @@ def _argmax(cells: dict[tuple[str, str], Any]) -> dict[str, Any]:
 def _write(config: ScoreConfig, result: dict[str, Any], table: pl.DataFrame, wide: pl.DataFrame) -> list[Path]:
     out = Path(config.out)
     question: dict[str, Any] = {
-        "data": str(config.data),
+        "data": data_hash(config.data),
         "predictions": file_hash(config.predictions),
         "subset": config.subset,
         "allow_missing": config.allow_missing,

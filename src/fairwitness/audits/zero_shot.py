@@ -4,7 +4,7 @@ Reads the table, scores it part by part through the engine, writes the predictio
 rows but one number a row, and that only where a base rate is to be matched. Explaining is zero_shot_explained.py's.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -78,7 +78,7 @@ class ZeroShotConfig(EngineOptions):
     """How many rows are explained."""
     ig_steps: int = 32
     """Gradient evaluations of the first round (adaptive), or of all (fixed rules)."""
-    ig_baseline: Literal["eos", "mean", "pad", "blank", "zero"] = "eos"
+    ig_baseline: Literal["mean", "blank", "eos", "pad", "zero"] = "mean"
     """What stands for an absent text. zero is the published method: uniform steps over the whole prompt."""
     ig_rule: Literal["adaptive", "gauss", "midpoint", "published"] | None = None
     """How the path is integrated; left out: adaptive, or published with the zero baseline."""
@@ -193,7 +193,7 @@ def _predict(config: ZeroShotConfig, scorer: ZeroShot, run: Run) -> dict[str, An
     asked = _rows_asked(config)
     facts: dict[str, Any] = {"asked": asked, "scored": 0, "failed": 0, "truncated": 0}
     with progress(f"zero-shot {scorer.question.name}", asked) as advance:
-        shift = _prior_shift(config, scorer, run, advance) if config.calibrate == "prior" else 0.0
+        shift = _prior_shifts(config, scorer, run, advance) if config.calibrate == "prior" else {}
         with tables.writer(config.out) as append:
             for piece in _predicted(config, scorer, run, shift, advance if config.calibrate != "prior" else lambda _done: None):
                 append(piece)
@@ -202,7 +202,7 @@ def _predict(config: ZeroShotConfig, scorer: ZeroShot, run: Run) -> dict[str, An
     facts["scored"] = asked - facts["failed"]
     facts["number_format"] = scorer.resolved_dtype
     if config.calibrate == "prior":
-        facts["subtracted"] = shift
+        facts["subtracted"] = shift.get("score", 0.0)
     return facts | (_seen_here(config, scorer) if runs_here(config) else {})
 
 
@@ -220,17 +220,20 @@ def _rows_asked(config: ZeroShotConfig) -> int:
     return min(there, config.max_rows) if config.max_rows else there
 
 
-def _prior_shift(config: ZeroShotConfig, scorer: ZeroShot, run: Run, advance: Any) -> float:
-    """The score above which a share of `base_rate` of the scored rows lies. The parts stay on disk for the second walk."""
-    scores = [
-        part["score"].drop_nulls().to_numpy()
-        for part in map_parts(scorer, _texts(config, scorer), run.parts, options=config, advance=advance)
-    ]
-    every = np.concatenate(scores) if scores else np.zeros(0)
-    if not len(every):
-        return 0.0
+def _prior_shifts(config: ZeroShotConfig, scorer: ZeroShot, run: Run, advance: Any) -> dict[str, float]:
+    """For each wording the score above which a share of `base_rate` of the rows lies. The parts stay on disk for a second walk."""
     assert config.base_rate is not None
-    return float(np.quantile(every, 1 - config.base_rate))
+    seen: dict[str, list[np.ndarray]] = {name: [np.zeros(0)] for name in _score_columns(config)}
+    for part in map_parts(scorer, _texts(config, scorer), run.parts, options=config, advance=advance):
+        fine = part.filter(pl.col("error").is_null())
+        for name in seen if fine.height else ():
+            seen[name].append(fine[name].to_numpy())
+    every = {name: np.concatenate(values) for name, values in seen.items()}
+    return {name: float(np.quantile(values, 1 - config.base_rate)) for name, values in every.items() if len(values)}
+
+
+def _score_columns(config: ZeroShotConfig) -> list[str]:
+    return ["score", *(f"score_{number + 1}" for number in range(1, config.prompts))]
 
 
 def _texts(config: ZeroShotConfig, scorer: ZeroShot) -> Iterator[list[str | None]]:
@@ -260,27 +263,31 @@ def pieces(config: ZeroShotConfig, columns: Sequence[str], size: int) -> Iterato
         yield held
 
 
-def _predicted(config: ZeroShotConfig, scorer: ZeroShot, run: Run, shift: float, advance: Any) -> Iterator[pl.DataFrame]:
+def _predicted(
+    config: ZeroShotConfig, scorer: ZeroShot, run: Run, shift: Mapping[str, float], advance: Any
+) -> Iterator[pl.DataFrame]:
     kept = list(dict.fromkeys([*([config.label_col] if config.label_col else []), *config.id_cols]))
     parts = map_parts(scorer, _texts(config, scorer), run.parts, options=config, advance=advance)
     start = 0
     for copied, part in zip(pieces(config, [config.text_col, *kept], scorer.rows_per_part), parts, strict=True):
-        yield _rows(config, scorer, part, shift, start).hstack(copied.select(_not_ours(copied, kept)))
+        yield _rows(config, part, shift, start).hstack(copied.select(_not_ours(copied, kept)))
         start += copied.height
 
 
-def _rows(config: ZeroShotConfig, scorer: ZeroShot, part: pl.DataFrame, shift: float, start: int) -> pl.DataFrame:
-    wanted = {"lp_pos": pl.Float64, "lp_neg": pl.Float64, "truncated": pl.Boolean}
-    more = {f"score_{k + 1}": pl.Float64 for k in range(1, config.prompts)}
-    more |= {"score_mean": pl.Float64, "score_sd": pl.Float64} if config.prompts > 1 else {}
+def _rows(config: ZeroShotConfig, part: pl.DataFrame, shift: Mapping[str, float], start: int) -> pl.DataFrame:
+    scores = _score_columns(config)
+    wanted = {"lp_pos": pl.Float64, "lp_neg": pl.Float64, "truncated": pl.Boolean, **dict.fromkeys(scores, pl.Float64)}
     # A part in which every row failed has no columns of the scorer's.
-    missing = {name: dtype for name, dtype in {**wanted, **more}.items() if name not in part.columns}
-    part = part.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in missing.items())
+    part = part.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in wanted.items() if name not in part.columns)
     fine = pl.col("error").is_null()
-    part = part.with_columns(pl.when(fine).then(pl.col(name)) for name in ("lp_pos", "lp_neg", *more))
-    part = part.with_columns(score=pl.col("score") - shift)
+    part = part.with_columns(pl.when(fine).then(pl.col(name)) for name in ("lp_pos", "lp_neg", *scores))
+    part = part.with_columns(pl.col(name) - shift.get(name, 0.0) for name in scores)
     part = part.with_columns(pred=(pl.col("score") > config.threshold).cast(pl.Int64))
-    columns = ["pred", "score", "lp_pos", "lp_neg", "error", "truncated", *more]
+    columns = ["pred", "score", "lp_pos", "lp_neg", "error", "truncated", *scores[1:]]
+    if config.prompts > 1:
+        every = pl.concat_list(scores)
+        part = part.with_columns(score_mean=pl.when(fine).then(every.list.mean()), score_sd=pl.when(fine).then(every.list.std()))
+        columns += ["score_mean", "score_sd"]
     index = pl.Series("idx", range(start, start + part.height), pl.Int64)
     return pl.DataFrame([index]).hstack(part.select(columns))
 

@@ -41,9 +41,13 @@ _SCHEMA: dict[str, Any] = {
     "start": pl.Float64,
     "raw": pl.List(pl.Float64),
     "words": pl.List(pl.String),
-    "word_attributions": pl.List(pl.Float64),
+    "word_weights": pl.List(pl.Float64),
     "error": pl.String,
 }
+
+
+# More bars than this are a wall; the table has them all.
+_BARS = 40
 
 
 def settings_of(config: "ZeroShotConfig") -> Settings:
@@ -91,8 +95,9 @@ def _explain_now(
     with progress("explaining", rows.height) as advance:
         work = _work(rows["text"].to_list(), explainer.rows_per_part)
         table = pl.concat([_typed(part) for part in map_parts(explainer, work, run.parts, options=config, advance=advance)])
-    table = rows.select("idx").hstack(table)
-    maps = _heatmaps(explainer, table, rows, lists)
+    marks = [[bool(group) for group in groups_of(words or [], lists)] for words in table["words"].to_list()]
+    table = rows.select("idx").hstack(table).with_columns(pl.Series("identity", marks, pl.List(pl.Boolean)))
+    maps = _heatmaps(explainer, table, rows)
     drawn = _draw(config, maps) if config.save_heatmaps else []
     names = [f"ig_heatmaps/row{idx}.png" if config.save_heatmaps and idx in maps else None for idx in table["idx"]]
     table = table.insert_column(1, pl.Series("heatmap", names, pl.String))
@@ -130,7 +135,7 @@ def _typed(part: pl.DataFrame) -> pl.DataFrame:
     return part.select(pl.col(name).cast(dtype) for name, dtype in _SCHEMA.items())
 
 
-def _heatmaps(explainer: Explainer, table: pl.DataFrame, rows: pl.DataFrame, lists: dict[str, tuple[str, ...]]) -> dict[int, Any]:
+def _heatmaps(explainer: Explainer, table: pl.DataFrame, rows: pl.DataFrame) -> dict[int, Any]:
     from fairwitness.report.attribution_charts import Heatmap
 
     question = explainer.scorer.identity
@@ -147,8 +152,8 @@ def _heatmaps(explainer: Explainer, table: pl.DataFrame, rows: pl.DataFrame, lis
         found[row["idx"]] = Heatmap(
             title=f"row {row['idx']} · {margin} · pred {pred}",
             words=row["words"],
-            values=row["word_attributions"],
-            marked=[bool(group) for group in groups_of(row["words"], lists)],
+            values=row["word_weights"],
+            marked=row["identity"],
             footer=f"without the text {row['start']:+.2f} · completeness gap {row['gap']:.1%} · {row['steps']} gradient evaluations"
             f" · baseline {explainer.settings.baseline}, {explainer.settings.rule} · {question['model']}",
             converged=bool(row["converged"]),
@@ -178,7 +183,7 @@ def _write_reasons(
     outputs = [tables.write(shares, config.out.with_name(f"{stem}.ig_identity.csv"))]
     visible = shares.filter((pl.col("n") > 0) & pl.col("share").is_not_nan())
     if visible.height:
-        outputs.append(draw_identity_share(visible.to_dicts(), config.out.with_name(f"{stem}.ig_identity.png")))
+        outputs.append(draw_identity_share(visible.head(_BARS).to_dicts(), config.out.with_name(f"{stem}.ig_identity.png")))
     if config.rationale_col:
         agreement = rationale_table(table, rows[config.rationale_col], label=rows[config.label_col] if config.label_col else None)
         outputs.append(tables.write(agreement, config.out.with_name(f"{stem}.ig_rationale.csv")))

@@ -25,7 +25,7 @@ def identity_table(
     """Mean share of |attribution| on identity words by group and outcome (tp, fp, tn, fn, and all).
 
     Groups: all rows, the members of each identity column (0.5 and above), and `names …`: texts that use a word of the list.
-    `word_share` is the share of words that are identity words, what chance would give; `signed` is the mean attribution on them
+    `word_share` is the share of words that are identity words, what chance would give; `signed` is the same share with signs
     (above 0: towards the positive label). Undefined without rows. Intervals: bootstrap over rows, 95 %, from 2 rows on.
     """
     facts = [_row_facts(row, lists) for row in table.iter_rows(named=True)]
@@ -47,7 +47,7 @@ def identity_table(
 
 
 def _row_facts(row: Mapping[str, Any], lists: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    words, values = row["words"] or [], np.array(row["word_attributions"] or [], dtype=float)
+    words, values = row["words"] or [], np.array(row["word_weights"] or [], dtype=float)
     groups = groups_of(words, lists)
     named = np.array([bool(group) for group in groups], dtype=bool)
     return {
@@ -102,7 +102,7 @@ def rationale_table(table: pl.DataFrame, marks: pl.Series, *, label: pl.Series |
         if len(found) != len(row["words"]):
             failed += 1
             continue
-        pairs.append((row["word_attributions"], found))
+        pairs.append((row["word_weights"], found))
     length = float(np.mean([np.mean(found) for _, found in pairs])) if pairs else float("nan")
     scores = [agreement(values, found, length=length) for values, found in pairs]
     scores = [score for score in scores if np.isfinite(score.auprc)]

@@ -7,8 +7,9 @@ from cyclopts import Parameter
 from fairwitness.audits.stereoset import StereosetConfig
 from fairwitness.audits.stereoset_analyze import AnalyzeConfig
 from fairwitness.audits.stereoset_score import ScoreConfig
+from fairwitness.audits.stereoset_sensitivity import SensitivityConfig
 
-_EVAL_DEFAULTS, _ANALYZE_DEFAULTS = StereosetConfig(), AnalyzeConfig()
+_EVAL_DEFAULTS, _ANALYZE_DEFAULTS, _SENSITIVITY_DEFAULTS = StereosetConfig(), AnalyzeConfig(), SensitivityConfig()
 
 
 def evaluate(config: Annotated[StereosetConfig, Parameter(name="*")] = _EVAL_DEFAULTS, *, json: bool = False) -> int:
@@ -75,6 +76,29 @@ def analyze(config: Annotated[AnalyzeConfig, Parameter(name="*")] = _ANALYZE_DEF
         for kind, examples in kinds.items():
             _show_examples(domain, kind, examples)
     print(f"Written: {', '.join(map(str, result.files))}")
+
+
+def sensitivity(config: Annotated[SensitivityConfig, Parameter(name="*")] = _SENSITIVITY_DEFAULTS, *, json: bool = False) -> None:
+    """One model, the same items, every way of asking.
+
+    Parameters
+    ----------
+    json
+        Print JSON.
+    """
+    from fairwitness.audits.stereoset_sensitivity import sensitivity as run_sensitivity
+
+    result = run_sensitivity(config)
+    if json:
+        print(result.to_json())
+        return
+    print(f"{'way':28} {'subset':14} {'items':>6}  {'LMS':21} {'SS':21} {'ICAT':21} agreement")
+    for row in result.table.iter_rows(named=True):
+        if row["error"]:
+            print(f"{row['way']:28} {row['error']}")
+            continue
+        lms, ss, icat = (_with_interval(row[m], [row[f"{m}_low"], row[f"{m}_high"]]) for m in ("lms", "ss", "icat"))
+        print(f"{row['way']:28} {row['subset']:14} {row['items']:>6}  {lms:21} {ss:21} {icat:21} {row['agreement']:.1f}%")
 
 
 def show_cells(cells: Any) -> None:

@@ -4,17 +4,19 @@ A verb of two words belongs to a group, which stands alone in GROUPS. Naming a v
 """
 
 VERBS: dict[str, tuple[str, str]] = {
+    "demo": ("fairwitness.cli.demo:demo", "The whole story on the built-in examples, ending in a report."),
     "data download": ("fairwitness.cli.data:download", "Get a dataset as a normalised table."),
     "data doctor": ("fairwitness.cli.data:doctor", "Which sources of datasets answer, and which have died."),
     "data card": ("fairwitness.cli.data:card", "A dataset's licence, counts, columns and content warning."),
-    "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
-    "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
-    "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
     "zeroshot": ("fairwitness.cli.zeroshot:zeroshot", "Classify texts with a causal language model, and explain why."),
     "stereoset eval": ("fairwitness.cli.stereoset:evaluate", "Score StereoSet's items with a language model."),
     "stereoset score": ("fairwitness.cli.stereoset:score", "StereoSet's official numbers from a prediction file."),
+    "stereoset sensitivity": ("fairwitness.cli.stereoset:sensitivity", "How far StereoSet's numbers move with the way of asking."),
     "stereoset analyze": ("fairwitness.cli.stereoset:analyze", "Tables, words, examples and charts from a StereoSet result."),
     "crows": ("fairwitness.cli.crows:crows", "CrowS-Pairs: how often a model finds the more stereotyping sentence likelier."),
+    "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
+    "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
+    "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
     "counterfactual run": ("fairwitness.cli.counterfactual:run", "All of it, from comments (or our own templates) to report.html."),
     "counterfactual templates": ("fairwitness.cli.counterfactual:templates", "Comments to templates with placeholders."),
     "counterfactual expand": ("fairwitness.cli.counterfactual:expand", "Templates to texts: every group, and the control."),
@@ -49,7 +51,7 @@ GROUPS: dict[str, str] = {
     "counterfactual": "The same sentence said of different groups, and what a toxicity scorer makes of it.",
     "data": "Datasets: get them, and know them first.",
     "usermodel": "Graph user models: train, compare views, trade accuracy against gaps, build and generate graphs.",
-    "models": "Built-in and cached models.",
     "stereoset": "StereoSet: evaluate a model, score predictions, analyse.",
+    "models": "Built-in and cached models.",
     "kosbi": "Author a bias dataset: generate, filter, annotate, train, augment.",
 }

@@ -1,4 +1,4 @@
-"""CrowS-Pairs' pairs from a CSV or TSV, checked row by row: the original, its revisions, one's own, or the table of `data download`.
+"""CrowS-Pairs' pairs, checked row by row: the original file, its revisions, one's own, or the table of `data download`.
 
 What comes out is one row per pair: `unit`, `sent_more` (more stereotyping), `sent_less`, `direction` (stereo or antistereo),
 `bias_type`. Where the file comes from is crows_pairs.py's.

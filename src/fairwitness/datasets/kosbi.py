@@ -109,4 +109,4 @@ def _row(row: dict[str, Any], index: int, split: str) -> dict[str, Any]:
     }
 
 
-DATASET = Dataset(card=CARD, tables={"sentences": _read})
+DATASET = Dataset(card=CARD, tables={"sentences": _read}, splits=("train", "validation", "test"))

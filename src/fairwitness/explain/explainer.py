@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fairwitness.errors import ModelError
 from fairwitness.explain.integrated_gradients import Attribution, Prompt, Settings, attribute
 from fairwitness.explain.words import join
 from fairwitness.models.causal_lm import CausalLM
@@ -45,30 +46,42 @@ class Explainer:
         spans = [text_spans(self.scorer.lm, self.scorer.frames[0], row) if row.error is None else [] for row in rows]
         usable = [k for k, marks in enumerate(spans) if any(marks)]
         prompts = [_prompt(rows[k], spans[k]) for k in usable]
-        found = attribute(self.scorer.lm, prompts, self.scorer.labels, self.settings) if usable else []
-        answers = dict(zip(usable, found, strict=True))
+        answers = dict(zip(usable, self._attribute(prompts), strict=True))
         columns = [self._columns(row, marks, answers.get(k)) for k, (row, marks) in enumerate(zip(rows, spans, strict=True))]
         return {name: [row[name] for row in columns] for name in columns[0]}
 
-    def _columns(self, row: Prompted, spans: list[tuple[int, int] | None], answer: Attribution | None) -> dict[str, Any]:
+    def _attribute(self, prompts: list[Prompt]) -> list[Attribution | str]:
+        """All rows together; where one of them does not fit into memory, each by itself, so that only that one fails."""
+        lm, labels = self.scorer.lm, self.scorer.labels
+        if not prompts:
+            return []
+        try:
+            return list(attribute(lm, prompts, labels, self.settings))
+        except ModelError as error:
+            if len(prompts) == 1:
+                return [str(error)]
+            return [answer for prompt in prompts for answer in self._attribute([prompt])]
+
+    def _columns(self, row: Prompted, spans: list[tuple[int, int] | None], answer: Attribution | str | None) -> dict[str, Any]:
         frame = self.scorer.frames[0]
-        if answer is None:
-            names = ("prompt", "tokens", "attributions", "raw", "words", "word_attributions", "start", "gap", "interval_error")
+        if not isinstance(answer, Attribution):
+            names = ("prompt", "tokens", "attributions", "raw", "words", "word_weights", "start", "gap", "interval_error")
             empty = dict.fromkeys(("score", *names, "steps", "converged"))
-            return {**empty, "error": row.error or "no token of the text to explain"}
+            return {**empty, "error": row.error or answer or "no token of the text to explain"}
         raw = answer.raw
         total = float(np.abs(raw).sum())
         on_path = spans[answer.first : answer.first + len(raw)]
-        inside = [(span, value) for span, value in zip(on_path, raw, strict=True) if span is not None]
+        weights = raw / total if total else raw
+        inside = [(span, value) for span, value in zip(on_path, weights, strict=True) if span is not None]
         words, sums = join(row.text, [span for span, _ in inside], [value for _, value in inside])
         return {
             "score": answer.explained,
             "prompt": frame.front + row.text + frame.back,
             "tokens": self._names(row, on_path, answer.first),
-            "attributions": (raw / total if total else raw).tolist(),
+            "attributions": weights.tolist(),
             "raw": raw.tolist(),
             "words": words,
-            "word_attributions": sums.tolist(),
+            "word_weights": sums.tolist(),
             "start": answer.start,
             "gap": answer.gap,
             "interval_error": answer.interval_error,

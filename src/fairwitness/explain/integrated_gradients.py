@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from fairwitness.errors import InputError
+from fairwitness.errors import InputError, ModelError
 from fairwitness.explain import quadrature
 from fairwitness.models import packing, tree_attention
 from fairwitness.models.causal_lm import CausalLM
 from fairwitness.models.memory import out_of_memory
 
-BASELINES = ("eos", "mean", "pad", "blank", "zero")
+BASELINES = ("mean", "blank", "eos", "pad", "zero")
 RULES = ("adaptive", "gauss", "midpoint", "published")
 
 
@@ -28,7 +28,7 @@ RULES = ("adaptive", "gauss", "midpoint", "published")
 class Settings:
     """How to integrate. `path`: 'text' moves the text's tokens only, 'prompt' all of them."""
 
-    baseline: str = "eos"
+    baseline: str = "mean"
     rule: str = "adaptive"
     path: str = "text"
     steps: int = 32
@@ -139,8 +139,11 @@ class _Field:
             try:
                 points = self._pass([wanted[place] for place in places])
             except (RuntimeError, MemoryError) as error:
-                if not out_of_memory(error, self.lm.device) or len(places) == 1:
+                if not out_of_memory(error, self.lm.device):
                     raise
+                if len(places) == 1:
+                    tokens = len(self.bodies[wanted[places[0]][0]])
+                    raise ModelError(f"out of memory: the gradient of one text of {tokens} tokens does not fit") from error
                 self.budget = max(1, min(self.budget, sum(len(self.bodies[wanted[place][0]]) for place in places)) // 2)
                 return [place for batch in batches[number:] for place in batch]
             for place, point in zip(places, points, strict=True):

@@ -108,7 +108,8 @@ class CausalLM:
         """Token ids with the special tokens that stand in front of a text, but none behind it; never empty."""
         found = [list(ids) for ids in self.tokenizer(list(texts))["input_ids"]] if texts else []
         end = self.tokenizer.eos_token_id
-        strips = end is not None and bool(found) and self.tokenizer("")["input_ids"][1:] == [end]
+        letter = self.tokenizer("a")["input_ids"]
+        strips = end is not None and len(letter) > 1 and letter[-1] == end
         start = self.tokenizer.bos_token_id if self.tokenizer.bos_token_id is not None else end
         found = [ids[:-1] if strips else ids for ids in found]
         return [ids or ([start] if start is not None else []) for ids in found]
@@ -145,13 +146,11 @@ class CausalLM:
         # When prefixes are scored, the head's last token stays with the bodies, to predict their first.
         shared = shared - 1 if whole and shared else shared
         first = items[0][0]
-        with torch.inference_mode():
-            head = self.head(first[:shared])
-            heads_own = (
-                plain_pass.continuation_logprobs(self.model, [(first[:1], first[1 : shared + 1])], self.device)
-                if whole and shared
-                else 0
-            )
+        head = self.head(first[:shared])
+        heads_own: torch.Tensor | int = 0
+        if whole and shared:
+            with torch.inference_mode():
+                heads_own = plain_pass.continuation_logprobs(self.model, [(first[:1], first[1 : shared + 1])], self.device)
         bodies = [(prefix[shared:], continuations) for prefix, continuations in items]
 
         def one_pass(rows: Sequence[int]) -> torch.Tensor:

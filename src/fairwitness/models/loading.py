@@ -12,6 +12,7 @@ import torch
 from fairwitness.errors import ModelError, suggestion
 from fairwitness.files import content_hash
 from fairwitness.models.devices import choose_device, choose_dtype
+from fairwitness.models.fused_norms import fuse_norms
 from fairwitness.models.safe_weights import VARIABLE, pickles_allowed, safe
 from fairwitness.registry import names
 
@@ -47,6 +48,8 @@ def load_parts(name: str, *, device: str = "auto", dtype: str = "auto", quantize
     _require_head(name, info)
     model = model if quantize else model.to(place)
     model.eval().requires_grad_(False)
+    if place.type == "cuda":
+        fuse_norms(model)
     return LoadedParts(model, tokenizer, place, number)
 
 

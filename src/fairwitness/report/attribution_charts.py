@@ -5,6 +5,7 @@ A script the fonts here lack is shown as boxes and said so; the HTML page leaves
 """
 
 import html
+import logging
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -47,8 +48,9 @@ def draw_heatmap(heatmap: Heatmap, path: Path) -> Path:
     axis.set_position((0, 0, 1, 1))
     axis.set_axis_off()
     with warnings.catch_warnings():
-        # A glyph that no font has is drawn as a box, which is what we want.
+        # A glyph that no font has is drawn as a box, a weight it lacks by the nearest: both are what we want.
         warnings.simplefilter("ignore")
+        logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
         shown = [readable(word) for word in heatmap.words]
         places, lines = _flow(figure, [_shortened(word) for word in shown])
         height = 0.95 + LINE * max(1, lines) + 0.55
@@ -154,12 +156,12 @@ def _write_head(axis: Any, heatmap: Heatmap) -> None:
 
 def _write_foot(axis: Any, heatmap: Heatmap, height: float, lost: int) -> None:
     axis.text(MARGIN, height - 0.34, heatmap.footer, fontproperties=_font(8.5), color="#5F6368", parse_math=False)
-    notes = [heatmap.caution] if heatmap.caution else []
-    if lost:
-        notes.append(f"{lost} characters have no font here and are shown as {MISSING}; the HTML page shows them")
-    if notes:
+    if heatmap.caution:
         colour = INK if heatmap.converged else RED
-        axis.text(MARGIN, height - 0.14, " · ".join(notes), fontproperties=_font(8.5, bold=not heatmap.converged), color=colour)
+        axis.text(MARGIN, height - 0.14, heatmap.caution, fontproperties=_font(8.5, bold=True), color=colour, parse_math=False)
+    if lost:
+        note = f"{lost} characters have no font here ({MISSING}); the HTML page has them"
+        axis.text(WIDTH - MARGIN, height - 0.14, note, fontproperties=_font(8.5), color="#5F6368", ha="right")
 
 
 _STYLE = """body{font:16px/1.9 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#202124}
@@ -195,7 +197,7 @@ def _block(anchor: str, heatmap: Heatmap) -> str:
 
 
 def draw_identity_share(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
-    """Bars of the mean share of attribution on identity words, by group and outcome, with intervals and the share of words as a tick."""
+    """Bars of the mean share of attribution on identity words by group and outcome, with intervals; dotted: the share of words."""
     colours = {"fp": RED, "tp": ORANGE, "tn": BLUE, "fn": "#56B4E9", "all": GREY}
     figure, axis = new_figure(8, max(2.2, 0.32 * len(rows) + 1.2))
     for place, row in enumerate(rows):

@@ -111,7 +111,7 @@ class Likelihood:
         if self.protocol == "reference":
             sums = self._reference(units)
         elif self.protocol in ("full", "chat"):
-            sums = self._whole([self._full_tokens(unit) for unit in units])
+            sums = self._whole(self._full_tokens(units))
         else:
             sums = self._conditional(units)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -126,7 +126,8 @@ class Likelihood:
         """The whole sentence within, the association between: the subset of a unit decides."""
         within = [unit for unit in units if unit[0][0] in (INTRASENTENCE, WHOLE)]
         between = [unit for unit in units if unit[0][0] not in (INTRASENTENCE, WHOLE)]
-        tokens = [self.lm.encode([text for _, _, text in unit]) for unit in within]
+        every = iter(self.lm.encode([text for unit in within for _, _, text in unit]))
+        tokens = [[next(every) for _ in unit] for unit in within]
         rest = self._whole(tokens)
         first, counted = self._first_tokens([ids for unit in tokens for ids in unit])
         sums = Sums(rest.total + first, rest.n + counted, rest.error)
@@ -144,7 +145,7 @@ class Likelihood:
 
     def _conditional(self, units: list[list[Sentence]]) -> Sums:
         """log P(association | what stands before it)."""
-        return _collect(self.lm.score([self._cut(unit) for unit in units]), units)
+        return _collect(self.lm.score(self._cuts(units)), units)
 
     def _alone(self, units: list[list[Sentence]]) -> Sums:
         """log P(the same association tokens | start token alone)."""
@@ -152,22 +153,29 @@ class Likelihood:
             raise InputError(
                 "--protocol pmi needs a start token to ask for the association alone. Give --start_token auto or a token."
             )
-        return _collect(self.lm.score([(self.start_ids, self._cut(unit)[1]) for unit in units]), units)
+        return _collect(self.lm.score([(self.start_ids, ends) for _, ends in self._cuts(units)]), units)
 
-    def _cut(self, unit: list[Sentence]) -> tuple[list[int], list[list[int]]]:
-        """(tokens before the association, [association tokens, …]), tokenized together and cut where the shared text ends."""
-        before, texts = _before(unit)
-        wholes = self.lm.encode(texts)
-        ahead = self.lm.encode([before])[0] if before else []
-        least = min((len(ids) for ids in wholes), default=1) - 1
-        same = min(same_start([ahead, *wholes]), least)
-        return [*self.start_ids, *wholes[0][:same]], [ids[same:] for ids in wholes]
+    def _cuts(self, units: list[list[Sentence]]) -> list[tuple[list[int], list[list[int]]]]:
+        """(tokens before, [association tokens, …]) of each unit, tokenized together and cut where the shared text ends."""
+        texts = [_before(unit) for unit in units]
+        fronts = self.lm.encode([before for before, _ in texts])
+        every = iter(self.lm.encode([text for _, unit in texts for text in unit]))
+        cuts = []
+        for front, (_, unit) in zip(fronts, texts, strict=True):
+            wholes = [next(every) for _ in unit]
+            same = min(same_start([front, *wholes]), min(len(ids) for ids in wholes) - 1)
+            cuts.append(([*self.start_ids, *wholes[0][: max(same, 0)]], [ids[max(same, 0) :] for ids in wholes]))
+        return cuts
 
-    def _full_tokens(self, unit: list[Sentence]) -> list[list[int]]:
-        texts = [text if subset in (INTRASENTENCE, WHOLE) else f"{context} {text}" for subset, context, text in unit]
-        if self.protocol == "full":
-            return [[*self.start_ids, *ids] for ids in self.lm.encode(texts)]
-        return self.lm.encode([self._templated(text) for text in texts])
+    def _full_tokens(self, units: list[list[Sentence]]) -> list[list[list[int]]]:
+        texts = [
+            text if subset in (INTRASENTENCE, WHOLE) else f"{context} {text}" for unit in units for subset, context, text in unit
+        ]
+        if self.protocol == "chat":
+            texts = [self._templated(text) for text in texts]
+        start = self.start_ids if self.protocol == "full" else []
+        every = iter(self.lm.encode(texts))
+        return [[[*start, *next(every)] for _ in unit] for unit in units]
 
     def _templated(self, text: str) -> str:
         tokenizer = self.lm.tokenizer

@@ -141,18 +141,12 @@ class ZeroShot:
         return prompts(self.lm, self.frames[wording], texts, room=self.room)
 
     def score(self, items: Sequence[str], /) -> dict[str, Any]:
-        """`score`, `lp_pos`, `lp_neg`, `truncated`, `error`; with several wordings also `score_2`, … and their mean and spread."""
-        columns: dict[str, Any] = {}
-        every: list[np.ndarray] = []
-        for wording in range(len(self.frames)):
+        """`score`, `lp_pos`, `lp_neg`, `truncated`, `error`; with several wordings also `score_2`, …"""
+        columns = self._score_wording(items, 0)
+        for wording in range(1, len(self.frames)):
             answered = self._score_wording(items, wording)
-            every.append(answered["score"])
-            columns |= answered if wording == 0 else {f"score_{wording + 1}": answered["score"]}
-            if wording:
-                columns["error"] = [first or then for first, then in zip(columns["error"], answered["error"], strict=True)]
-        if len(every) > 1:
-            stacked = np.stack(every)
-            columns["score_mean"], columns["score_sd"] = stacked.mean(axis=0), stacked.std(axis=0, ddof=1)
+            columns[f"score_{wording + 1}"] = answered["score"]
+            columns["error"] = [first or then for first, then in zip(columns["error"], answered["error"], strict=True)]
         return columns
 
     def _score_wording(self, items: Sequence[str], wording: int) -> dict[str, Any]:

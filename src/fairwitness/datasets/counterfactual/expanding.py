@@ -163,9 +163,10 @@ def _plural_inverted(inverted: str) -> str:
 
 
 def _join(pieces: Sequence[str], strings: Sequence[str]) -> str:
-    if len(strings) == 1:
-        return f"{pieces[0]}{strings[0]}{pieces[1]}"
-    return "".join(part for pair in zip(pieces, strings, strict=False) for part in pair) + pieces[-1]
+    parts = [""] * (2 * len(strings) + 1)
+    parts[::2] = pieces
+    parts[1::2] = strings
+    return "".join(parts)
 
 
 def _unknown(slot: str, words: Lexicon, where: str) -> str:
