@@ -4,6 +4,7 @@ A verb of two words belongs to a group, which stands alone in GROUPS. Naming a v
 """
 
 VERBS: dict[str, tuple[str, str]] = {
+    "demo": ("fairwitness.cli.demo:demo", "The whole story on the built-in examples, ending in a report."),
     "data download": ("fairwitness.cli.data:download", "Get a dataset as a normalised table."),
     "data doctor": ("fairwitness.cli.data:doctor", "Which sources of datasets answer, and which have died."),
     "data card": ("fairwitness.cli.data:card", "A dataset's licence, counts, columns and content warning."),
@@ -16,11 +17,6 @@ VERBS: dict[str, tuple[str, str]] = {
     "models list": ("fairwitness.cli.models:list_models", "The models on this machine."),
     "models pull": ("fairwitness.cli.models:pull", "Bring a model to this machine."),
     "fairness": ("fairwitness.cli.fairness:fairness", "Rates, gaps and bias AUCs of a file of predictions, by group."),
-    "zeroshot": ("fairwitness.cli.zeroshot:zeroshot", "Classify texts with a causal language model, and explain why."),
-    "stereoset eval": ("fairwitness.cli.stereoset:evaluate", "Score StereoSet's items with a language model."),
-    "stereoset score": ("fairwitness.cli.stereoset:score", "StereoSet's official numbers from a prediction file."),
-    "stereoset analyze": ("fairwitness.cli.stereoset:analyze", "Tables, words, examples and charts from a StereoSet result."),
-    "crows": ("fairwitness.cli.crows:crows", "CrowS-Pairs: how often a model finds the more stereotyping sentence likelier."),
     "counterfactual run": ("fairwitness.cli.counterfactual:run", "All of it, from comments (or our own templates) to report.html."),
     "counterfactual templates": ("fairwitness.cli.counterfactual:templates", "Comments to templates with placeholders."),
     "counterfactual expand": ("fairwitness.cli.counterfactual:expand", "Templates to texts: every group, and the control."),
@@ -57,6 +53,5 @@ GROUPS: dict[str, str] = {
     "usermodel": "Graph user models: train, compare views, trade accuracy against gaps, build and generate graphs.",
     "stereoset": "StereoSet: evaluate a model, score predictions, analyse.",
     "models": "Built-in and cached models.",
-    "stereoset": "StereoSet: evaluate a model, score predictions, analyse.",
     "kosbi": "Author a bias dataset: generate, filter, annotate, train, augment.",
 }
