@@ -75,7 +75,7 @@ def _parquet_batches(path: Path, columns: list[str], rows: int) -> Iterator[pl.D
     import pyarrow.parquet as pq
 
     # pyarrow rather than polars: it reads no further ahead than asked, so that memory stays flat however long the file is.
-    with pq.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
+    with pq.ParquetFile(path, memory_map=False, pre_buffer=False) as file:
         for batch in file.iter_batches(batch_size=rows, columns=columns):
             yield pl.DataFrame(batch).select(columns)
 

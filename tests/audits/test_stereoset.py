@@ -176,13 +176,15 @@ def test_rows_that_fail_are_no_choice(llama: str, tmp_path: Path) -> None:
 def test_analyze_draws_tells_and_reads_the_seeds_own_csv(evaluated: Path, tmp_path: Path, fairwitness: Any) -> None:
     tables.write(tables.read(evaluated).select(SEED_COLUMNS), tmp_path / "seed.csv")
     mine, seeds = (
-        analyze(AnalyzeConfig(csv=path, output_plot=tmp_path / f"{path.stem}.png", top_n=1))
+        analyze(AnalyzeConfig(csv=path, output_plot=tmp_path / f"{path.stem}.png", top_n=1, draws=100))
         for path in (evaluated, tmp_path / "seed.csv")
     )
     assert mine.tables["cells"].equals(seeds.tables["cells"])
     assert all(path.is_file() for path in [*mine.files, *seeds.files])
     assert [path.name for path in mine.files] == ["x.png", "x_published.png"]
-    done = fairwitness("stereoset", "analyze", "--csv", evaluated, "--output_plot", tmp_path / "c.png", "--top_n", "1")
+    done = fairwitness(
+        "stereoset", "analyze", "--csv", evaluated, "--output_plot", tmp_path / "c.svg", "--top_n", "1", "--draws", "100"
+    )
     assert done.code == 0
     assert "too few items to say" in done.out
     assert "surest choices of the stereotype" in done.out

@@ -111,6 +111,7 @@ def test_order_and_concurrency_change_nothing(tmp_path: Path, groups: Path, cont
     with serving(GenerationServer(fault_rate=0.2, kinds=("500", "drop"))) as server:
         for concurrency in (1, 4):
             more = {
+                "drafts_at_once": 1,
                 "concurrency": concurrency,
                 "output_dir": tmp_path / str(concurrency),
                 "cache": tmp_path / f"{concurrency}.sqlite",

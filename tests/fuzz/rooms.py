@@ -281,7 +281,8 @@ ROOMS: dict[str, Reader] = {
         _lexicon,
         "own.toml",
         (
-            b'category = "team"\n[slots]\nTEAM = "players"\n[[group]]\nname = "red"\nfill = { TEAM = "reds" }\nfind.TEAM = ["red"]\n'
+            b'category = "team"\n[slots]\nTEAM = "players"\n[[group]]\nname = "red"\n'
+            b'fill = { TEAM = "reds" }\nfind.TEAM = ["red"]\n'
             b'[[group]]\nname = "blue"\nfill = { TEAM = "blues" }\n',
             _file("datasets", "counterfactual", "lexicons", "gender.toml"),
         ),

@@ -93,6 +93,11 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_words: object) -> None:
         pass
 
+    def do_GET(self) -> None:
+        record = self.server.record
+        twice = sum(count - 1 for count in record.paid.values())
+        self.send(200, {"received": record.received, "answered": len(record.bodies), "twice": twice, "most": record.most_at_once})
+
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         key = self.headers.get("x-clova-client-id") or (self.headers.get("authorization") or "").removeprefix("Bearer ")
@@ -174,3 +179,23 @@ def serving(server: GenerationServer) -> Iterator[GenerationServer]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def main() -> None:
+    """Run in a process of its own: prints the address, serves until killed; a GET says what was received."""
+    import argparse
+    import sys
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fault_rate", type=float, default=0.0)
+    parser.add_argument("--delay_s", type=float, default=0.0)
+    words = parser.parse_args()
+    kinds = ("429", "500", "503", "drop", "cut", "not_json", "no_text")
+    server = GenerationServer(fault_rate=words.fault_rate, delay_s=words.delay_s, kinds=kinds)
+    sys.stdout.write(f"{server.base}\n")
+    sys.stdout.flush()
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

@@ -287,7 +287,6 @@ def recommendation(mitigation: pl.DataFrame) -> str:
             continue
         best = min(usable, key=lambda row: (row["false_positive_gap"], -(row["auc"] or 0)))
         gap = f"gap in false positives {before['false_positive_gap']:.3f} → {best['false_positive_gap']:.3f}"
-        words.append(
-            f"{before['category']} ({before['rows']}): {best['mitigation']} ({gap}, accuracy {before['accuracy']:.3f} → {best['accuracy']:.3f})"
-        )
+        accuracy = f"accuracy {before['accuracy']:.3f} → {best['accuracy']:.3f}"
+        words.append(f"{before['category']} ({before['rows']}): {best['mitigation']} ({gap}, {accuracy})")
     return "Least gap at no more than 0.01 of accuracy: " + "; ".join(words) + "." if words else ""

@@ -232,7 +232,9 @@ def _measure(
     made = {"groups": group_table(counts, settings)}
     if found is not None:
         made["per_identity"] = identity_table(found, settings)
-    made |= {"summary": summary_table(made["groups"], found, settings, _seen(facts)), "overall": overall_table(overall, settings)}
+    spreads = pl.concat([one.table for one in multi]) if found is None else None
+    made["summary"] = summary_table(made["groups"], found, spreads, settings, _seen(facts))
+    made["overall"] = overall_table(overall, settings)
     if scores is not None and len(scores.edges):
         made |= score_tables(scores, settings)
         facts |= score_facts(scores, made.get("bias_auc"), reading.flags, settings) | {
@@ -278,6 +280,9 @@ def _notes(tally: Tally, reading: Reading) -> list[str]:
         )
     for name in reading.flags:
         notes += _flag_notes(tally.counts[name], reading)
+    for name in reading.groups:
+        if tally.counts[name].missing:
+            notes.append(f"{tally.counts[name].missing:,} rows have no value in '{name}' and are in none of its groups.")
     return notes
 
 

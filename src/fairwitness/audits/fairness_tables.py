@@ -113,6 +113,7 @@ class IdentityGaps:
 
     names: tuple[str, ...]
     sizes: Any
+    missing: Any
     skipped: Any
     value: dict[str, FloatArray]
     draws: dict[str, FloatArray]
@@ -135,6 +136,7 @@ def identity_gaps(counts: Mapping[str, Counts], identities: Sequence[str], setti
     return IdentityGaps(
         names=tuple(identities),
         sizes=sizes,
+        missing=np.array([counts[name].missing for name in identities]),
         skipped=skipped,
         value={name: _blank(found, skipped) for name, found in gaps(cells).items()},
         draws={name: _blank(found, skipped) for name, found in gaps(drawn).items()},
@@ -193,6 +195,7 @@ def identity_table(found: IdentityGaps, settings: Settings) -> pl.DataFrame:
             columns |= {f"{column}_p": found.p[name], f"{column}_p_adjusted": found.p_adjusted[name]}
         if name in found.detectable:
             columns[f"{column}_min_detectable"] = found.detectable[name]
+    columns["n_missing"] = found.missing
     columns |= {f"{GAP_COLUMNS[name]}_vs_background": values for name, values in found.against_background.items()}
     return pl.DataFrame(columns, nan_to_null=True)
 
@@ -218,11 +221,20 @@ def absolute_interval(low: Any, high: Any) -> tuple[FloatArray, FloatArray]:
     return nearest, np.maximum(np.abs(low), np.abs(high))
 
 
-def summary_table(groups: pl.DataFrame, found: IdentityGaps | None, settings: Settings, facts: Mapping[str, int]) -> pl.DataFrame:
-    """One row: the worst cases, where each comes from, its interval, and what the audit saw."""
+def summary_table(
+    groups: pl.DataFrame, found: IdentityGaps | None, spreads: pl.DataFrame | None, settings: Settings, facts: Mapping[str, int]
+) -> pl.DataFrame:
+    """One row: the worst cases, where each comes from, its interval, and what the audit saw.
+
+    Without identity flags the worst gap is the widest spread of the positive class over the groups of a group column.
+    """
     worst = [
-        _worst_gap("WorstAbsSPD", "statistical_parity_difference", found, settings),
-        _worst_gap("WorstAbsEOpp", "equal_opportunity_difference", found, settings),
+        _worst_gap("WorstAbsSPD", "statistical_parity_difference", found, settings)
+        if spreads is None
+        else _worst_spread("WorstAbsSPD", "statistical_parity_spread", spreads),
+        _worst_gap("WorstAbsEOpp", "equal_opportunity_difference", found, settings)
+        if spreads is None
+        else _worst_spread("WorstAbsEOpp", "equal_opportunity_spread", spreads),
         _worst_rate("WorstGroupAcc", "acc", groups, found, settings),
         _worst_rate("WorstGroupF1", "f1", groups, found, settings),
     ]
@@ -255,6 +267,14 @@ def _worst_gap(name: str, gap: str, found: IdentityGaps | None, settings: Settin
     low, _ = absolute_interval(*percentiles(found.draws[gap], confidence=together))
     _, high = absolute_interval(*percentiles(found.draws[gap], confidence=settings.confidence))
     return name, float(sizes[index]), found.names[index], float(np.nanmax(low)), float(np.nanmax(high))
+
+
+def _worst_spread(name: str, metric: str, spreads: pl.DataFrame) -> Worst:
+    kept = spreads.filter((pl.col("metric") == metric) & (pl.col("class") == MEMBER)).drop_nulls("value")
+    if not kept.height:
+        return name, _NAN, None, _NAN, _NAN
+    row = kept.sort("value", descending=True).row(0, named=True)
+    return name, row["value"], f"{row['attribute']}={row['group']}", row["low"], row["high"]
 
 
 def _worst_rate(name: str, column: str, groups: pl.DataFrame, found: IdentityGaps | None, settings: Settings) -> Worst:

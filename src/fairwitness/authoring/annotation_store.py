@@ -31,17 +31,23 @@ CREATE TABLE IF NOT EXISTS annotators (name TEXT PRIMARY KEY, token_hash TEXT NO
 CREATE TABLE IF NOT EXISTS answers (
   number INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT NOT NULL REFERENCES items, annotator TEXT NOT NULL REFERENCES annotators,
   skipped INTEGER NOT NULL, includes INTEGER, label TEXT, sub_labels TEXT NOT NULL, at REAL NOT NULL, undone_at REAL);
-CREATE INDEX IF NOT EXISTS answers_of_item ON answers (item, annotator);
+CREATE INDEX IF NOT EXISTS answers_of_annotator ON answers (annotator, item);
+CREATE TABLE IF NOT EXISTS standing (
+  item TEXT, annotator TEXT, number INTEGER NOT NULL REFERENCES answers, skipped INTEGER NOT NULL, at REAL NOT NULL,
+  PRIMARY KEY (item, annotator)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS rulings (
   number INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT NOT NULL REFERENCES items, annotator TEXT NOT NULL,
   includes INTEGER, label TEXT, sub_labels TEXT NOT NULL, at REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS leases (item TEXT, annotator TEXT, until REAL NOT NULL, PRIMARY KEY (item, annotator));
 CREATE TABLE IF NOT EXISTS sessions (hash TEXT PRIMARY KEY, annotator TEXT NOT NULL, at REAL NOT NULL);
 """
-# The last line of each annotator about each item that is not undone.
-_CURRENT = """
-SELECT a.* FROM answers a
-JOIN (SELECT max(number) AS number FROM answers WHERE undone_at IS NULL GROUP BY item, annotator) USING (number)
+# What an annotator now thinks of an item is kept beside the log and changed with it, so that no page has to read the whole log.
+_CURRENT = "SELECT answers.* FROM standing JOIN answers USING (number)"
+# How many others have answered an item or are looking at it.
+_OTHERS = """
+(SELECT count(*) FROM (
+   SELECT annotator FROM standing WHERE item = items.id AND skipped = 0 AND annotator <> :me
+   UNION SELECT annotator FROM leases WHERE item = items.id AND annotator <> :me))
 """
 
 
@@ -170,13 +176,10 @@ class AnnotationStore:
             connection.execute("DELETE FROM leases WHERE until < ?", (now,))
             row = connection.execute(
                 f"""
-                WITH current AS ({_CURRENT}),
-                taken AS (SELECT item, annotator FROM current WHERE skipped = 0 UNION SELECT item, annotator FROM leases)
                 SELECT items.id, items.row FROM items
-                LEFT JOIN current AS own ON own.item = items.id AND own.annotator = :me
+                LEFT JOIN standing AS own ON own.item = items.id AND own.annotator = :me
                 LEFT JOIN leases AS mine ON mine.item = items.id AND mine.annotator = :me
-                WHERE (own.number IS NULL OR own.skipped = 1)
-                  AND (SELECT count(*) FROM taken WHERE taken.item = items.id AND taken.annotator <> :me) < :wanted
+                WHERE (own.number IS NULL OR own.skipped = 1) AND {_OTHERS} < :wanted
                 ORDER BY coalesce(own.skipped, 0), coalesce(own.at, 0), mine.item IS NULL, items.position LIMIT 1
                 """,
                 {"me": annotator, "wanted": self.per_item},
@@ -192,6 +195,16 @@ class AnnotationStore:
         if row is None:
             raise InputError(f"There is no item '{item[:40]}'.")
         return Item(str(row[0]), json.loads(row[1]))
+
+    def may_answer(self, item: str, annotator: str) -> bool:
+        """Whether an item is this annotator's to answer: they hold or answered it, or it still wants somebody."""
+        own = "SELECT 1 FROM {} WHERE item = :item AND annotator = :me"
+        held = f"{own.format('leases')} UNION {own.format('answers')}"
+        others = "SELECT count(*) FROM standing WHERE item = :item AND annotator <> :me AND skipped = 0"
+        names, connection = {"item": item, "me": annotator}, self._connection()
+        if connection.execute(held, names).fetchone():
+            return True
+        return int(connection.execute(others, names).fetchone()[0]) < self.per_item
 
     def save(self, item: str, vote: Vote) -> None:
         """Keep one annotator's answer. It is on disk when this returns."""
@@ -213,6 +226,7 @@ class AnnotationStore:
                 return None
             now = time.time()
             connection.execute("UPDATE answers SET undone_at = ? WHERE number = ?", (now, row[0]))
+            self._restand(connection, row[1], annotator)
             connection.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", (row[1], annotator, now + LEASE_S))
             return str(row[1])
 
@@ -220,14 +234,15 @@ class AnnotationStore:
         """How far this annotator is."""
         connection = self._connection()
         counts = dict(
-            connection.execute(f"SELECT skipped, count(*) FROM ({_CURRENT}) WHERE annotator = ? GROUP BY skipped", (annotator,))
+            connection.execute(
+                "SELECT skipped, count(*) FROM standing WHERE annotator = ? GROUP BY skipped", (annotator,)
+            ).fetchall()
         )
         left = connection.execute(
-            f"""
-            WITH current AS ({_CURRENT})
-            SELECT count(*) FROM items
-            WHERE NOT EXISTS (SELECT 1 FROM current WHERE item = items.id AND annotator = :me AND skipped = 0)
-              AND (SELECT count(*) FROM current WHERE item = items.id AND skipped = 0 AND annotator <> :me) < :wanted
+            """
+            SELECT count(*) FROM items LEFT JOIN standing AS own ON own.item = items.id AND own.annotator = :me AND own.skipped = 0
+            WHERE own.item IS NULL
+              AND (SELECT count(*) FROM standing WHERE item = items.id AND skipped = 0 AND annotator <> :me) < :wanted
             """,
             {"me": annotator, "wanted": self.per_item},
         ).fetchone()[0]
@@ -273,6 +288,18 @@ class AnnotationStore:
                 (item, vote.annotator, int(skipped), _bit(vote.includes), vote.label, json.dumps(vote.sub_labels), time.time()),
             )
             connection.execute("DELETE FROM leases WHERE item = ? AND annotator = ?", (item, vote.annotator))
+            self._restand(connection, item, vote.annotator)
+
+    def _restand(self, connection: sqlite3.Connection, item: str, annotator: str) -> None:
+        """Set what stands to the last line of the log that is not undone, inside the transaction that changed the log."""
+        connection.execute("DELETE FROM standing WHERE item = ? AND annotator = ?", (item, annotator))
+        connection.execute(
+            """
+            INSERT INTO standing SELECT item, annotator, number, skipped, at FROM answers
+            WHERE item = ? AND annotator = ? AND undone_at IS NULL ORDER BY number DESC LIMIT 1
+            """,
+            (item, annotator),
+        )
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

@@ -20,7 +20,8 @@ _CSV = ("id", "annotator", "adjudicated", "includes", "label", "sub_labels")
 
 def export(store: AnnotationStore, path: Path, form: Format = "kosbi", *, only_decided: bool = False) -> Path:
     """Write what was annotated. Items that nobody answered stay, without labels, unless `only_decided`."""
-    items = [item for item in store.items() if not only_decided or is_done(store, item, _State(store))]
+    state = _State(store)
+    items = [item for item in store.items() if not only_decided or is_done(item, state)]
     write_text(Path(path), render(store, items, form))
     return Path(path)
 
@@ -94,9 +95,9 @@ def state_of(store: AnnotationStore) -> _State:
     return _State(store)
 
 
-def is_done(store: AnnotationStore, item: Item, state: _State) -> bool:
+def is_done(item: Item, state: _State) -> bool:
     """Whether an item has all its votes and a decision."""
-    return item.id in state.rulings or (len(state.votes.get(item.id, [])) >= store.per_item and state.verdict(item).decided)
+    return item.id in state.rulings or (len(state.votes.get(item.id, [])) >= state.per_item and state.verdict(item).decided)
 
 
 def conflicts(store: AnnotationStore) -> list[Item]:
@@ -105,7 +106,7 @@ def conflicts(store: AnnotationStore) -> list[Item]:
     return [
         item
         for item in store.items()
-        if item.id not in state.rulings and len(state.votes.get(item.id, [])) >= store.per_item and not state.verdict(item).decided
+        if item.id not in state.rulings and len(state.votes.get(item.id, [])) >= state.per_item and not state.verdict(item).decided
     ]
 
 
@@ -217,12 +218,12 @@ def _read_csv(store: AnnotationStore, path: Path) -> list[tuple[Row, list[Vote]]
 def counts(store: AnnotationStore) -> dict[str, Any]:
     """How far the whole is: items, those with all votes, decided, in conflict, adjudicated."""
     state, items = _State(store), store.items()
-    full = [item for item in items if len(state.votes.get(item.id, [])) >= store.per_item]
+    full = [item for item in items if len(state.votes.get(item.id, [])) >= state.per_item]
     return {
         "items": len(items),
         "answered": sum(bool(state.votes.get(item.id)) for item in items),
         "full": len(full),
-        "done": sum(is_done(store, item, state) for item in items),
+        "done": sum(is_done(item, state) for item in items),
         "conflicts": len(conflicts(store)),
         "adjudicated": len(state.rulings),
     }

@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from fairwitness.authoring.contexts import ContextsConfig
 from fairwitness.authoring.filter_training import TrainFilterConfig
@@ -30,6 +30,13 @@ _OURS = {
     "context_fpath",
     "input_fname",
     "api_key",
+}
+_SPEAKS_FOR: dict[str, type] = {
+    "service": GenerationConfig,
+    "contexts": ContextsConfig,
+    "sentences": SentencesConfig,
+    "selection": FilterSentencesConfig,
+    "filter": TrainFilterConfig,
 }
 _FILES = ("folder", "groups", "context_demos", "sentence_demos")
 _GIVEN = ("context_filter", "sentence_filter", "annotated_contexts", "annotated_sentences")
@@ -72,10 +79,12 @@ def read_loop(path: Path) -> LoopConfig:
     _check_keys(table, known, str(path))
     for name, allowed in _allowed().items():
         _check_keys(table.get(name, {}), allowed, f"{path}, table [{name}]")
+    _check_keys(dict.fromkeys(table.get("skip", [])), set(STAGES), f"{path}, 'skip'")
     missing = [name for name in _FILES if name not in table]
     if missing:
         raise InputError(f"{path} needs '{missing[0]}'. It must name: {', '.join(_FILES)}.")
-    _check_keys(dict.fromkeys(table.get("skip", [])), set(STAGES), f"{path}, 'skip'")
+    for name, config in _SPEAKS_FOR.items():
+        table[name] = _typed(config, table.get(name, {}), f"{path}, table [{name}]")
     for name in (*_FILES, *_GIVEN):
         if name in table:
             table[name] = Path(path).parent / table[name]
@@ -95,6 +104,23 @@ def _allowed() -> dict[str, set[str]]:
         "selection": selection,
         "filter": training,
     }
+
+
+def _typed(config: type, table: dict[str, Any], where: str) -> dict[str, Any]:
+    """The values with the types that the options have; TOML knows no paths, and whole numbers may stand for others."""
+    hints = get_type_hints(config)
+    typed = {}
+    for name, value in table.items():
+        wanted = [kind for kind in (get_args(hints[name]) or (hints[name],)) if isinstance(kind, type)]
+        if Path in wanted and isinstance(value, str):
+            value = Path(value)
+        elif float in wanted and type(value) is int:
+            value = float(value)
+        if wanted and type(value) not in wanted and not isinstance(value, Path):
+            names = " or ".join(kind.__name__ for kind in wanted if kind is not type(None))
+            raise InputError(f"{where}: '{name}' is {value!r}; {names} was expected.")
+        typed[name] = value
+    return typed
 
 
 def _names(config: type) -> set[str]:

@@ -135,7 +135,10 @@ def drafts_at_once(config: GenerationConfig, talks: int) -> int:
     """How many drafts of one group are asked for together: 1 as published, more only where there are fewer groups than places."""
     if config.drafts_at_once is not None:
         return max(1, config.drafts_at_once)
-    return max(1, math.ceil(config.concurrency / max(1, talks)))
+    if config.concurrency == 1:
+        return 1
+    # Half as many again as there are places: some always wait before they are tried again.
+    return max(1, math.ceil(1.5 * config.concurrency / max(1, talks)))
 
 
 def budget_line(config: GenerationConfig, prompts: Sequence[Prompt], known: int) -> str:

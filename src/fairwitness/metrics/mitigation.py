@@ -11,6 +11,8 @@ import numpy as np
 import polars as pl
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
+# A rate over fewer rows is noise: such a group is in no gap.
+LEAST_ROWS = 30
 MEASURES = ("accuracy", "auc", "mean_gap", "false_positive_gap", "false_negative_gap")
 
 
@@ -19,10 +21,12 @@ def averaged(values: Array) -> Array:
     return np.repeat(values.mean(axis=1, keepdims=True), values.shape[1], axis=1)
 
 
-def group_thresholds(scores: Array, labels: Array, groups: Sequence[str], *, threshold: float = 0.5) -> dict[str, float]:
+def group_thresholds(
+    scores: Array, labels: Array, groups: Sequence[str], *, threshold: float = 0.5, least: int = 1
+) -> dict[str, float]:
     """For each group the threshold at which its false positive rate is nearest to, and not above, that of all rows at `threshold`.
 
-    A group without negatives keeps the threshold: nothing can be learned about it.
+    A group with fewer than `least` negatives keeps the threshold: nothing can be learned about it.
 
     >>> group_thresholds(np.array([0.2, 0.6, 0.7, 0.9]), np.zeros(4), ["a", "a", "b", "b"], threshold=0.65)
     {'a': 0.6, 'b': 0.9}
@@ -34,24 +38,24 @@ def group_thresholds(scores: Array, labels: Array, groups: Sequence[str], *, thr
     for name in dict.fromkeys(groups):
         own = np.sort(scores[negative & (names == name)])[::-1]
         allowed = int(np.floor(target * len(own) + 1e-9))
-        found[name] = threshold if len(own) == 0 else _lowest_threshold(own, allowed, threshold)
+        found[name] = threshold if len(own) < least else _lowest_threshold(own, allowed, threshold)
     return found
 
 
 def judge(decisions: Array, scores: Array, labels: Array, groups: Sequence[str]) -> dict[str, float | None]:
     """What a moderator cares about: accuracy, AUC, and how far groups are apart in mean score and in both error rates.
 
-    A gap is the largest minus the smallest over groups. Undefined (None): AUC without both labels, an error-rate gap with fewer
-    than two groups that have such rows.
+    A gap is the largest minus the smallest over groups with at least 30 such rows. Undefined (None): AUC without both
+    labels, a gap with fewer than two such groups.
     """
     names = np.asarray(groups)
     by_group = {name: names == name for name in dict.fromkeys(groups)}
     return {
         "accuracy": float(np.mean(decisions == labels)) if len(labels) else None,
         "auc": auc(scores, labels),
-        "mean_gap": _gap([_mean(scores[rows]) for rows in by_group.values()]),
-        "false_positive_gap": _gap([_mean(decisions[rows & (labels == 0)]) for rows in by_group.values()]),
-        "false_negative_gap": _gap([_mean(1 - decisions[rows & (labels == 1)]) for rows in by_group.values()]),
+        "mean_gap": _gap([scores[rows] for rows in by_group.values()]),
+        "false_positive_gap": _gap([decisions[rows & (labels == 0)] for rows in by_group.values()]),
+        "false_negative_gap": _gap([1 - decisions[rows & (labels == 1)] for rows in by_group.values()]),
     }
 
 
@@ -90,7 +94,7 @@ def before_and_after(
     counted = (np.ones(values.shape, dtype=bool) if chosen is None else chosen) & complete[:, None]
     fit, judged = counted & ~held_out[:, None], counted & held_out[:, None]
     truth, groups = np.broadcast_to(labels[:, None], values.shape), np.broadcast_to(np.array(roles), values.shape)
-    fitted = group_thresholds(values[fit], truth[fit], groups[fit].tolist(), threshold=threshold)
+    fitted = group_thresholds(values[fit], truth[fit], groups[fit].tolist(), threshold=threshold, least=LEAST_ROWS)
     names, own = groups[judged].tolist(), values[judged]
     ways: list[tuple[str, Array, Any]] = [("nothing", own, own >= threshold)]
     mean = averaged(values)[judged]
@@ -115,10 +119,6 @@ def _lowest_threshold(descending: Array, allowed: int, threshold: float) -> floa
     return float(larger[-1]) if len(larger) else float(np.nextafter(descending[0], 2.0))
 
 
-def _mean(values: Array) -> float | None:
-    return float(values.mean()) if len(values) else None
-
-
-def _gap(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return max(known) - min(known) if len(known) >= 2 else None
+def _gap(groups: Sequence[Array]) -> float | None:
+    means = [float(values.mean()) for values in groups if len(values) >= LEAST_ROWS]
+    return max(means) - min(means) if len(means) >= 2 else None

@@ -9,7 +9,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from fairwitness.files import replacing
 
 Item = Sequence[str]
 FORMAT = 1
+# Five dense features beside thousands of sparse ones must not drown them.
+OVERLAP_WEIGHT = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +31,9 @@ class NgramSettings:
 
     fields: int = 2
     longest: int = 5
-    bits: int = 18
+    bits: int = 20
     earlier_weight: float = 0.6
-    lr: float = 4.0
+    lr: float = 10.0
     batch_size: int = 16
     decay: float = 3e-4
     max_norm: float = 0.0
@@ -46,11 +48,22 @@ class NgramClassifier:
     idf: NDArray[np.float32]
     weights: NDArray[np.float32]
     about: dict[str, Any]
+    known: dict[int, tuple[Sequence[Item], Any]] = field(default_factory=dict, repr=False, compare=False)
+    """Feature tables made before, by the identity of their items: the checkpoints of one training share them."""
 
     def logits(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """[item, 2]: −z/2 for class 0 and z/2 for class 1, so that their softmax is the logistic of z."""
-        half = (features(items, self.settings, self.idf) @ self.weights.astype(np.float64)) / 2
+        half = (self._features(items) @ self.weights.astype(np.float64)) / 2
         return np.stack([-half, half], axis=1)
+
+    def _features(self, items: Sequence[Item]) -> Any:
+        seen, table = self.known.get(id(items), (None, None))
+        if seen is not items:
+            table = features(items, self.settings, self.idf)
+            if len(self.known) > 3:
+                self.known.clear()
+            self.known[id(items)] = (items, table)
+        return table
 
     def save(self, path: Path) -> Path:
         """Write the checkpoint as one .npz of plain arrays."""
@@ -86,7 +99,9 @@ def train_ngram_classifier(
     idf = _idf(items, settings)
     # Most hashed columns are empty: training goes over the others alone.
     used = np.flatnonzero(idf)
-    table, target = features(items, settings, idf)[:, used], np.asarray(labels, dtype=np.float64)
+    whole = features(items, settings, idf)
+    known: dict[int, tuple[Sequence[Item], Any]] = {id(items): (items, whole)}
+    table, target = whole[:, used], np.asarray(labels, dtype=np.float64)
     random = np.random.default_rng(settings.seed)
     weights, average, steps = np.zeros(table.shape[1]), np.zeros(table.shape[1]), 0
     batches = max(1, -(-len(items) // settings.batch_size))
@@ -103,7 +118,7 @@ def train_ngram_classifier(
             average += (weights - average) / steps
         weights_everywhere = np.zeros(len(idf), dtype=np.float32)
         weights_everywhere[used] = average
-        yield NgramClassifier(settings, idf, weights_everywhere, about | {"epoch": epoch})
+        yield NgramClassifier(settings, idf, weights_everywhere, about | {"epoch": epoch}, known)
 
 
 def features(items: Sequence[Item], settings: NgramSettings, idf: NDArray[np.float32] | None) -> Any:
@@ -161,7 +176,8 @@ def _overlap(items: Sequence[Item], settings: NgramSettings) -> Any:
         for row, item in enumerate(items):
             for length in range(1, settings.longest + 1):
                 wanted = set(_windows(item[0], length))
-                shares[row, length - 1] = len(wanted & set(_windows(item[-1], length))) / len(wanted) if wanted else 0.0
+                found = sum(part in item[-1] for part in wanted)
+                shares[row, length - 1] = OVERLAP_WEIGHT * found / len(wanted) if wanted else 0.0
     return sparse.csr_matrix(shares)
 
 

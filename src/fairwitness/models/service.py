@@ -264,16 +264,14 @@ class Client:
         body = json.dumps(request.body).encode()
         failure = ""
         for attempt in range(1, self.limits.patience.attempts + 1):
-            outcome = self._try(body, attempt)
+            outcome = self._try(body, attempt, name)
             if outcome.step is Next.TAKE:
-                self._keep(name, outcome.payload, None)
                 self.ledger.add(answered=1, usage=self.service.usage(outcome.payload))
                 return Answer(outcome.payload, attempts=attempt)
             failure = outcome.failure
             if outcome.step is Next.STOP:
                 raise ServiceError(f"{self.service.name}: {failure}")
             if outcome.step is Next.GIVE_UP:
-                self._keep(name, None, failure)
                 self.ledger.add(failed=1)
                 return Answer(None, failure, attempts=attempt)
             if attempt < self.limits.patience.attempts:
@@ -285,18 +283,22 @@ class Client:
             raise ServiceError(f"{self.service.name}: {failure}. Nothing was answered so far; is {redact(self.service.url)} right?")
         return Answer(None, failure, attempts=self.limits.patience.attempts)
 
-    def _try(self, body: bytes, attempt: int) -> "_Outcome":
+    def _try(self, body: bytes, attempt: int, name: str) -> "_Outcome":
+        """Send once. What is final is kept before the place in flight is given up, so a kill loses no more than was in flight."""
         assert self._pacer is not None
         if not self._pacer.acquire(self._stop):
             raise _StoppedError
-        if self.cache is not None and self.limits.per_minute is not None:
-            self.cache.note_start(self.service.url)
+        noted = self.cache.note_start(self.service.url) if self.cache is not None and self.limits.per_minute is not None else 0
         self.ledger.add(calls=1, retries=int(attempt > 1))
         outcome = _Outcome(Next.RETRY)
         try:
             outcome = self._wire.post(body)
+            if outcome.step in (Next.TAKE, Next.GIVE_UP):
+                self._keep(name, outcome.payload, outcome.failure or None)
         finally:
             self._pacer.release(refused=outcome.refused)
+            if self.cache is not None and noted:
+                self.cache.note_answer(noted)
         if outcome.refused and outcome.retry_after_s is not None:
             self._pacer.hold(self.limits.patience.wait(attempt, outcome.retry_after_s))
         return outcome

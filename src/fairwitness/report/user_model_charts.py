@@ -104,5 +104,14 @@ def draw_curve(curve: pl.DataFrame, path: Path, title: str) -> Path:
         )
     axis.set_xlabel(f"{label} (mean over seeds; bars: one standard deviation)", fontsize=9, color=INK)
     axis.set_ylabel("accuracy", fontsize=9, color=INK)
+    axis.text(
+        0.99,
+        0.02,
+        "numbers: strength of the weights · square: plain loss",
+        transform=axis.transAxes,
+        ha="right",
+        fontsize=8,
+        color=GREY,
+    )
     axis.set_title(title, loc="left", fontsize=11, color=INK)
     return save_figure(figure, path)

@@ -33,7 +33,8 @@ HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    # Not "no-referrer": browsers then send "Origin: null" with our own forms, which looks like another site's.
+    "referrer-policy": "same-origin",
     "cache-control": "no-store",
 }
 FORMATS = {"kosbi": "application/json", "labelstudio": "application/json", "csv": "text/csv"}
@@ -143,6 +144,8 @@ class AnnotationPages:
         problem = self._problem(vote)
         if problem:
             return self._task(request, annotator, item, problem, status=400)
+        if not self._store.may_answer(item.id, annotator):
+            return RedirectResponse("/", 303)
         self._store.save(item.id, vote)
         return RedirectResponse("/?said=saved", 303)
 

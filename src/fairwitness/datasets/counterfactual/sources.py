@@ -109,7 +109,8 @@ def read_jigsaw(path: Path, *, left: Left) -> pl.DataFrame:
     comments = zip(range(frame.height), frame["phrase"].to_list(), labels, strict=True)
     lexicons = [lexicon(name) for name in CATEGORIES]
     found = templates_from_comments(comments, lexicons, source=Path(path).name, left=left, trusting=True)
-    return found.with_columns(source=pl.lit(f"Jigsaw {Path(path).name}"))
+    # Every identity was put into every phrase, so none of them is the original.
+    return found.with_columns(source=pl.lit(f"Jigsaw {Path(path).name}"), original_group=pl.lit(None, pl.String))
 
 
 def read_hatecheck(path: Path, *, left: Left) -> pl.DataFrame:

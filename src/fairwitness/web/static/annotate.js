@@ -27,12 +27,18 @@ function press(code) {
   return false;
 }
 
+// The number pad counts as well.
+function plainCode(code) {
+  return code === "NumpadEnter" ? "Enter" : code.replace(/^Numpad(?=\d$)/, "Digit");
+}
+
 document.addEventListener("keydown", (event) => {
+  const code = plainCode(event.code);
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing) return;
   if (event.target.matches("input[type=text], input[type=password], textarea")) return;
   // Enter on a button or link does what that button or link does.
-  if (event.code === "Enter" && event.target.matches("button, a")) return;
-  if (press(event.code)) event.preventDefault();
+  if (code === "Enter" && event.target.matches("button, a")) return;
+  if (press(code)) event.preventDefault();
 });
 
 if (form) {
