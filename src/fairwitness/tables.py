@@ -4,7 +4,9 @@ Names of columns are written here once. A table in memory is a polars frame; on 
 JSON, by the name of the file. What a column means to an audit is the audit's business.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,10 @@ MEASUREMENTS = ("metric", "attribute", "group", "class", "value", "low", "high",
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".json")
 
 # What the readers beneath us raise on a damaged file. Our own mistakes are not among them and keep their traceback.
-_UNREADABLE = (pl.exceptions.PolarsError, OSError, ValueError)
+_UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
+
+# The same where our own code runs within reach: nothing that a mistake of ours would raise.
+_DAMAGED = (pl.exceptions.ComputeError, pl.exceptions.NoDataError, pl.exceptions.PanicException, OSError)
 
 
 def read(path: Path | str, columns: Sequence[str] | None = None, *, rows: int | None = None) -> pl.DataFrame:
@@ -57,6 +62,15 @@ def batches(path: Path | str, columns: Sequence[str] | None = None, *, rows: int
         raise _unreadable(path, error) from error
 
 
+@contextmanager
+def reading(path: Path | str) -> Iterator[None]:
+    """Hold this around whatever consumes a lazy view: a damaged row shows only then, and is an InputError like any other."""
+    try:
+        yield
+    except _DAMAGED as error:
+        raise _unreadable(Path(path), error) from error
+
+
 def _parquet_batches(path: Path, columns: list[str], rows: int) -> Iterator[pl.DataFrame]:
     import pyarrow.parquet as pq
 
@@ -67,14 +81,14 @@ def _parquet_batches(path: Path, columns: list[str], rows: int) -> Iterator[pl.D
 
 
 def scan(path: Path | str) -> pl.LazyFrame:
-    """A lazy view of a table file; nothing but its schema is read yet."""
+    """A lazy view of a table file; nothing but its schema is read yet. Consume it within `reading`."""
     path = require_file(Path(path))
     suffix = _suffix(path)
     try:
         if suffix == ".parquet":
             frame = pl.scan_parquet(path, glob=False)
         elif suffix == ".jsonl":
-            frame = pl.scan_ndjson(path, infer_schema_length=None)
+            frame = pl.scan_ndjson(_without_bom(path), infer_schema_length=None)
         elif suffix == ".json":
             frame = pl.read_json(path, infer_schema_length=None).lazy()
         else:
@@ -88,7 +102,14 @@ def scan(path: Path | str) -> pl.LazyFrame:
 
 def columns_of(path: Path | str) -> list[str]:
     """The column names of a table file."""
-    return scan(path).collect_schema().names()
+    path = require_file(Path(path))
+    if _suffix(path) not in (".csv", ".tsv"):
+        return scan(path).collect_schema().names()
+    # Types are learned from every row of a CSV file; names stand in its first line, which is all that is read here.
+    try:
+        return _refuse_duplicates(path, separator=_separator(_suffix(path)))
+    except _UNREADABLE as error:
+        raise _unreadable(path, error) from error
 
 
 def count_rows(path: Path | str) -> int:
@@ -224,18 +245,29 @@ def _separator(suffix: str) -> str:
     return "\t" if suffix == ".tsv" else ","
 
 
-def _refuse_duplicates(path: Path, *, separator: str) -> None:
+def _without_bom(path: Path) -> Path | bytes:
+    """JSON readers refuse the byte-order mark that some editors put first; such a file is taken into memory without it."""
+    with path.open("rb") as stream:
+        return stream.read() if stream.read(3) == b"\xef\xbb\xbf" else path
+
+
+def _refuse_duplicates(path: Path, *, separator: str) -> list[str]:
+    """The names in a CSV file's first line; two of one name are an error."""
     header = pl.read_csv(path, has_header=False, n_rows=1, separator=separator, infer_schema=False, truncate_ragged_lines=True)
-    names = [name for name in header.row(0) if name is not None]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    names = ["" if name is None else str(name) for name in header.row(0)]
+    if not any(names):
+        raise InputError(f"{path} is empty.")
+    twice = sorted({name for name in names if name and names.count(name) > 1})
     if twice:
         raise InputError(f"{path} has more than one column named '{twice[0]}'. Rename one of them.")
+    return names
 
 
-def _unreadable(path: Path, error: Exception) -> InputError:
+def _unreadable(path: Path, error: BaseException) -> InputError:
     if isinstance(error, InputError):
         return error
-    words = str(error).strip().split("\n")[0]
+    # Readers quote the cell they stumbled over. It may be somebody's comment, and does not belong on a screen or in a log.
+    words = re.sub(r"`[^`]*(`|$)", "a cell", str(error).strip().split("\n")[0])
     if "utf-8" in words.lower() or "utf8" in words.lower():
         return InputError(f"{path} is not UTF-8. Convert it first: iconv -f LATIN1 -t UTF-8 {path.name} > utf8_{path.name}")
     if isinstance(error, pl.exceptions.NoDataError):

@@ -15,9 +15,8 @@ def section(recorded: Recorded) -> Section:
     """The section of one zero-shot audit."""
     question, counts = recorded.question, recorded.counts
     asked, failed = counts.get("asked", 0), counts.get("failed", 0)
-    lede = [
-        f"{question.get('model', 'A model')} was asked, about {asked:,} texts, whether each is {' or '.join(question.get('labels', []))}."
-    ]
+    labels = " or ".join(question.get("labels", []))
+    lede = [f"{question.get('model', 'A model')} was asked, about {asked:,} texts, whether each is {labels}."]
     done = "All of them" if not failed else f"{asked - failed:,} of them"
     lede.append(f"{done} could be scored. The score is the log-probability of the first label minus that of the second.")
     frame = recorded.table(".parquet")

@@ -1,0 +1,92 @@
+"""Keeping to a quota: so many requests a minute, so many a second, and a pause for everybody when the service says stop.
+
+A request's place in the minute is given back one minute after its *answer*, not after its start. The service counts a request
+when it arrives, which lies between the two; so in no minute, wherever it begins, can more than the quota arrive there.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable
+
+
+class Pacer:
+    """Hands out starts. Shared by all threads of one client."""
+
+    def __init__(
+        self, *, per_minute: int | None = None, qps: float | None = None, minute_s: float = 60.0, at_once: int | None = None
+    ) -> None:
+        self._per_minute, self._interval, self._minute = per_minute, 1.0 / qps if qps else 0.0, minute_s
+        self._at_once = at_once
+        self._answered: deque[float] = deque()
+        self._in_flight = 0
+        self._next_start = 0.0
+        self._held_until = 0.0
+        self._refused_in_a_row = 0
+        self._condition = threading.Condition()
+
+    def seed(self, ages_s: Iterable[float]) -> None:
+        """Count requests that another run sent this many seconds ago against this minute."""
+        now = time.monotonic()
+        with self._condition:
+            self._answered.extend(sorted(now - age for age in ages_s))
+
+    def acquire(self, stop: threading.Event) -> bool:
+        """Wait for a start; False when `stop` was set meanwhile."""
+        with self._condition:
+            while not stop.is_set():
+                wait = self._wait(time.monotonic())
+                if wait <= 0:
+                    self._in_flight += 1
+                    self._next_start = max(time.monotonic(), self._next_start) + self._interval
+                    return True
+                # At most a short while, so that `stop` is noticed.
+                self._condition.wait(min(wait, 0.25))
+        return False
+
+    def release(self, *, refused: bool = False) -> None:
+        """The request was answered, or given up."""
+        with self._condition:
+            self._in_flight -= 1
+            self._refused_in_a_row = self._refused_in_a_row + 1 if refused else 0
+            if self._per_minute is not None:
+                self._answered.append(time.monotonic())
+            # One refusal may be a hiccup. Three in a row, from everybody together, mean that the minute is spent.
+            if self._refused_in_a_row >= 3:
+                self._refused_in_a_row = 0
+                self._hold(self.until_next_minute())
+            self._condition.notify()
+
+    def hold(self, seconds: float) -> None:
+        """Nobody starts for this long."""
+        with self._condition:
+            self._hold(seconds)
+
+    def until_next_minute(self) -> float:
+        """Seconds until the next full minute of the clock, where services start to count anew."""
+        return self._minute - time.time() % self._minute
+
+    def _hold(self, seconds: float) -> None:
+        self._held_until = max(self._held_until, time.monotonic() + seconds)
+
+    def _wait(self, now: float) -> float:
+        while self._answered and self._answered[0] <= now - self._minute:
+            self._answered.popleft()
+        wait = max(self._held_until, self._next_start) - now
+        if self._per_minute is not None and self._in_flight + len(self._answered) >= self._per_minute:
+            oldest = self._answered[0] + self._minute - now if self._answered else self._minute
+            wait = max(wait, oldest)
+        if self._at_once is not None and self._in_flight >= self._at_once:
+            # As long as it takes; `release` wakes the next.
+            wait = max(wait, self._minute)
+        return wait
+
+
+def seconds_for(calls: int, *, per_minute: int | None, qps: float | None) -> float | None:
+    """How long so many calls take at this quota; None where no quota is set.
+
+    >>> seconds_for(120, per_minute=60, qps=None)
+    120.0
+    """
+    rates = [rate for rate in (per_minute / 60 if per_minute else None, qps) if rate]
+    return calls / min(rates) if rates else None

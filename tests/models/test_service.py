@@ -1,0 +1,244 @@
+"""The client against a real server that misbehaves: nothing lost, nothing asked twice, the quota holds, no secret gets out."""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from tests.servers.perspective import KEY, Faults, PerspectiveServer, score_of, serving
+
+from fairwitness.errors import InputError, ServiceError
+from fairwitness.models.answer_cache import AnswerCache
+from fairwitness.models.retries import Patience
+from fairwitness.models.service import Client, Limits, Request, Service, WrongAnswerError
+
+QUICK = Patience(attempts=10, backoff_s=0.01, longest_wait_s=0.2)
+
+
+def check(payload: object) -> None:
+    try:
+        float(payload["attributeScores"]["TOXICITY"]["summaryScore"]["value"])
+    except (TypeError, KeyError, ValueError) as error:
+        raise WrongAnswerError("no score") from error
+
+
+def service_at(url: str, key: str = KEY) -> Service:
+    return Service(name="Perspective", url=url, identity={"service": "perspective"}, params={"key": key}, check=check)
+
+
+def requests_for(texts: list[str]) -> list[Request]:
+    return [Request({"comment": {"text": text}, "requestedAttributes": {"TOXICITY": {}}}) for text in texts]
+
+
+def value(answer) -> float:
+    return answer.payload["attributeScores"]["TOXICITY"]["summaryScore"]["value"]
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[AnswerCache]:
+    cache = AnswerCache(tmp_path / "answers.sqlite")
+    yield cache
+    cache.close()
+
+
+def test_answers_come_in_order_and_are_kept(cache: AnswerCache) -> None:
+    texts = [f"text {index}" for index in range(300)]
+    with serving(PerspectiveServer()) as server:
+        with Client(service_at(server.url), cache=cache) as client:
+            assert [value(answer) for answer in client.call(requests_for(texts))] == [score_of(text) for text in texts]
+            assert client.ledger.calls == client.ledger.answered == 300
+        with Client(service_at(server.url), cache=cache) as again:
+            answers = list(again.call(requests_for(texts)))
+            assert [value(answer) for answer in answers] == [score_of(text) for text in texts]
+            assert again.ledger.calls == 0
+            assert again.ledger.cached == 300
+            assert again.count_known(requests_for([*texts, "new"])) == (301, 300)
+        assert server.record.received == 300
+
+
+def test_equal_requests_are_sent_once(cache: AnswerCache) -> None:
+    with serving(PerspectiveServer(delay_s=0.05)) as server, Client(service_at(server.url), cache=cache) as client:
+        answers = list(client.call(requests_for(["same"] * 20)))
+        assert server.record.received == 1
+        assert {value(answer) for answer in answers} == {score_of("same")}
+
+
+def test_samples_of_one_prompt_are_apart(cache: AnswerCache) -> None:
+    body = requests_for(["prompt"])[0].body
+    with serving(PerspectiveServer()) as server, Client(service_at(server.url), cache=cache) as client:
+        list(client.call([Request(body, sample="1"), Request(body, sample="2")]))
+        assert server.record.received == 2
+
+
+def test_a_thousand_texts_under_thirty_percent_faults(cache: AnswerCache) -> None:
+    texts = [f"text {index}" for index in range(1000)]
+    limits = Limits(workers=16, timeout_s=0.25, patience=QUICK, minute_s=1.0)
+    with (
+        serving(PerspectiveServer(faults=Faults(0.3, slow_s=0.4))) as server,
+        Client(service_at(server.url), limits=limits, cache=cache) as client,
+    ):
+        answers = list(client.call(requests_for(texts)))
+    assert len(answers) == 1000
+    for text, answer in zip(texts, answers, strict=True):
+        assert (answer.payload is None) != (answer.error is None)
+        if answer.error is None:
+            assert value(answer) == score_of(text)
+        else:
+            assert "tried 10 times" in answer.error
+    assert sum(answer.error is None for answer in answers) >= 990
+    assert server.record.faults.total() > 250
+    # A slow answer that the client stopped waiting for is asked again; nothing else is answered twice.
+    assert sum(count - 1 for count in server.record.answered.values()) <= server.record.faults["slow"]
+
+
+def test_quota_is_kept(cache: AnswerCache) -> None:
+    limits = Limits(workers=16, per_minute=60, minute_s=1.0, patience=QUICK, timeout_s=2)
+    with (
+        serving(PerspectiveServer(quota=60, minute_s=1.0, faults=Faults(0.3, kinds=("500", "drop", "wrong_json")))) as server,
+        Client(service_at(server.url), limits=limits, cache=cache) as client,
+    ):
+        answers = list(client.call(requests_for([f"text {index}" for index in range(200)])))
+    assert all(answer.error is None for answer in answers)
+    assert server.overrun() <= 1
+
+
+def test_quota_counts_what_an_earlier_run_sent(cache: AnswerCache) -> None:
+    limits = Limits(per_minute=50, minute_s=1.5, patience=QUICK)
+    with serving(PerspectiveServer(quota=50, minute_s=1.5)) as server:
+        for run in range(3):
+            with Client(service_at(server.url), limits=limits, cache=cache) as client:
+                list(client.call(requests_for([f"run {run} text {index}" for index in range(30)])))
+    assert server.overrun() <= 1
+
+
+def test_refusals_hold_everybody_until_the_next_minute(cache: AnswerCache) -> None:
+    """Somebody else spends our quota: we learn it from 429s and do not hammer."""
+    limits = Limits(workers=8, minute_s=1.0, patience=Patience(attempts=20, backoff_s=0.05))
+    with (
+        serving(PerspectiveServer(quota=40, minute_s=1.0)) as server,
+        Client(service_at(server.url), limits=limits, cache=cache) as client,
+    ):
+        answers = list(client.call(requests_for([f"text {index}" for index in range(120)])))
+    assert all(answer.error is None for answer in answers)
+    assert server.overrun() <= 20
+
+
+def test_qps_spreads_the_starts(cache: AnswerCache) -> None:
+    with serving(PerspectiveServer()) as server, Client(service_at(server.url), limits=Limits(qps=50), cache=cache) as client:
+        start = time.monotonic()
+        list(client.call(requests_for([f"text {index}" for index in range(26)])))
+        assert time.monotonic() - start >= 0.5
+
+
+def test_permanent_errors_have_their_reason_and_are_not_asked_again(cache: AnswerCache) -> None:
+    texts = ["fine", " ", "ü" * 20_000]
+    with serving(PerspectiveServer()) as server:
+        for _ in range(2):
+            with Client(service_at(server.url), cache=cache) as client:
+                fine, empty, long = client.call(requests_for(texts))
+            assert fine.error is None
+            assert "COMMENT_EMPTY" in empty.error
+            assert "COMMENT_TOO_LONG" in long.error
+        assert server.record.received == 3
+
+
+def test_a_wrong_key_stops_at_once_and_is_not_shown(cache: AnswerCache, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    wrong = "AIzaWrongKey0123456789012345678901234"
+    with serving(PerspectiveServer()) as server, Client(service_at(server.url, wrong), cache=cache) as client:
+        with pytest.raises(ServiceError, match="403 PERMISSION_DENIED") as caught:
+            list(client.call(requests_for([f"text {index}" for index in range(1000)])))
+        assert client.ledger.calls <= 2 * client.limits.workers
+    shown = str(caught.value) + repr(client.service) + caplog.text
+    assert wrong not in shown
+    assert "key=***" in shown
+    assert wrong.encode() not in b"".join(path.read_bytes() for path in cache.path.parent.iterdir())
+
+
+def test_a_service_that_is_not_there_stops(cache: AnswerCache) -> None:
+    patience = Patience(attempts=2, backoff_s=0.01)
+    with (
+        Client(service_at("http://127.0.0.1:9/x"), limits=Limits(patience=patience), cache=cache) as client,
+        pytest.raises(ServiceError, match="Nothing was answered so far"),
+    ):
+        list(client.call(requests_for([f"text {index}" for index in range(1000)])))
+
+
+def test_not_an_address() -> None:
+    with pytest.raises(InputError, match="not the address"):
+        list(Client(service_at("localhost/x?key=abc")).call([]))
+
+
+def test_a_consumer_that_leaves_early_loses_nothing(cache: AnswerCache) -> None:
+    with serving(PerspectiveServer()) as server, Client(service_at(server.url), cache=cache) as client:
+        answers = client.call(requests_for([f"text {index}" for index in range(200)]))
+        next(answers)
+        answers.close()
+        asked = server.record.received
+        assert asked == client.ledger.answered
+        list(client.call(requests_for([f"text {index}" for index in range(200)])))
+        assert server.record.received == 200
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from tests.models.test_service import Client, AnswerCache, Limits, service_at, requests_for
+with Client(service_at(sys.argv[1]), limits=Limits(workers=4), cache=AnswerCache(Path(sys.argv[2]))) as client:
+    for _ in client.call(requests_for([f"text {index}" for index in range(400)])):
+        pass
+"""
+
+
+def test_kill_minus_nine_and_resume(cache: AnswerCache) -> None:
+    with serving(PerspectiveServer(delay_s=0.005)) as server:
+        command = [sys.executable, "-c", KILLED, server.url, str(cache.path)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
+        deadline = time.monotonic() + 60
+        while server.record.received < 150 and time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        time.sleep(0.1)
+        asked = server.record.received
+        assert 150 <= asked < 400
+        kept = client_knows(server.url, cache)
+        assert asked - kept <= 4, "only what was in flight may be missing"
+        with Client(service_at(server.url), limits=Limits(workers=4), cache=cache) as client:
+            answers = list(client.call(requests_for([f"text {index}" for index in range(400)])))
+        assert all(value(answer) == score_of(f"text {index}") for index, answer in enumerate(answers))
+        # No text whose answer arrived is asked again; the four in flight at the kill are the only ones that can be.
+        assert client.ledger.calls == 400 - kept
+        assert sum(count - 1 for count in server.record.answered.values()) == asked - kept
+
+
+def client_knows(url: str, cache: AnswerCache) -> int:
+    return Client(service_at(url), cache=cache).count_known(requests_for([f"text {index}" for index in range(400)]))[1]
+
+
+@pytest.mark.slow
+def test_five_hundred_requests_a_second(cache: AnswerCache) -> None:
+    """Against the server in a process of its own; a low bar, because the machine that runs the tests is shared."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, "-m", "tests.servers.perspective"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        url = process.stdout.readline().strip()
+        with Client(service_at(url), limits=Limits(workers=8), cache=cache) as client:
+            list(client.call(requests_for(["warm"])))
+            start = time.monotonic()
+            list(client.call(requests_for([f"text {index}" for index in range(1000)])))
+            rate = 1000 / (time.monotonic() - start)
+        assert json.load(urlopen(url))["received"] == 1001
+    finally:
+        process.kill()
+        process.communicate()
+    assert rate > 50, f"{rate:.0f} requests/s"
