@@ -10,13 +10,29 @@ from fairwitness.version import __version__
 
 # public name → where it lives
 _PUBLIC = {
-    "CounterfactualConfig": "fairwitness.audits.counterfactual",
-    "FairWitnessError": "fairwitness.errors",
+    "audit_fairness": "fairwitness.audits.fairness",
+    "compare": "fairwitness.audits.compare",
     "counterfactual": "fairwitness.audits.counterfactual",
-    "load_dataset": "fairwitness.datasets.download",
-    "UserModelConfig": "fairwitness.audits.user_model",
-    "user_model": "fairwitness.audits.user_model",
+    "CounterfactualConfig": "fairwitness.audits.counterfactual",
+    "crows": "fairwitness.audits.crows",
+    "CrowsConfig": "fairwitness.audits.crows",
+    "FairnessConfig": "fairwitness.audits.fairness",
+    "FairWitnessError": "fairwitness.errors",
+    "gate": "fairwitness.audits.gate",
+    "GateConfig": "fairwitness.audits.gate",
     "group_fairness": "fairwitness.audits.fairness",
+    "load_dataset": "fairwitness.datasets.download",
+    "stereoset": "fairwitness.audits.stereoset",
+    "StereosetConfig": "fairwitness.audits.stereoset",
+    "user_model": "fairwitness.audits.user_model",
+    "UserModelConfig": "fairwitness.audits.user_model",
+    "zero_shot": "fairwitness.audits.zero_shot",
+    "ZeroShotConfig": "fairwitness.audits.zero_shot",
+    "generate_contexts": "fairwitness.authoring.contexts",
+    "generate_sentences": "fairwitness.authoring.sentences",
+    "train_filter": "fairwitness.authoring.filter_training",
+    "estimated_max_variability": "fairwitness.authoring.variability",
+    "krippendorff_alpha": "fairwitness.metrics.agreement",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]  # noqa: PLE0604

@@ -13,6 +13,8 @@ from fairwitness.errors import InputError, suggestion
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "scorers": {
+        "likelihood": "fairwitness.scorers.likelihood:Likelihood",
+        "masked_likelihood": "fairwitness.scorers.masked_likelihood:MaskedLikelihood",
         "calibrated": "fairwitness.scorers.calibrated:Calibrated",
         "cassette": "fairwitness.scorers.cassette:Cassette",
         "hf": "fairwitness.scorers.hf_classifier:HFClassifier",

@@ -47,6 +47,8 @@ class Record:
     windows: Counter[int] = field(default_factory=Counter)
     keys: set[str] = field(default_factory=set)
     bodies: list[dict] = field(default_factory=list)
+    at_once: int = 0
+    most_at_once: int = 0
 
 
 class PerspectiveServer(ThreadingHTTPServer):
@@ -76,6 +78,18 @@ class PerspectiveServer(ThreadingHTTPServer):
             self.record.received += 1
             self.record.windows[window] += 1
             return self.quota is None or self.record.windows[window] <= self.quota
+
+    @contextmanager
+    def in_flight(self) -> Iterator[None]:
+        """Count how many requests are being worked on at once."""
+        with self.lock:
+            self.record.at_once += 1
+            self.record.most_at_once = max(self.record.most_at_once, self.record.at_once)
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.record.at_once -= 1
 
     def overrun(self) -> int:
         """The most requests received beyond the quota in any one minute."""
@@ -123,7 +137,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.quota_exceeded()
         text = body["comment"]["text"]
         if server.delay_s:
-            time.sleep(server.delay_s)
+            with server.in_flight():
+                time.sleep(server.delay_s)
         kind = server.fault()
         if kind and self.misbehave(kind):
             return None

@@ -24,6 +24,7 @@ from fairwitness.audits.counterfactual_steps import (
 )
 from fairwitness.audits.result import AuditResult
 from fairwitness.datasets.counterfactual.lexicon import CATEGORIES
+from fairwitness.engine.options import EngineOptions
 from fairwitness.errors import InputError
 from fairwitness.files import file_hash
 from fairwitness.metrics.mean_tables import DIFFERENCE_MARK, RATIO_MARK
@@ -58,7 +59,7 @@ class AnalyzeConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CounterfactualConfig:
+class CounterfactualConfig(EngineOptions):
     """The whole audit."""
 
     in_: Path | None = None

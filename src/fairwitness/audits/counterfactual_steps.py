@@ -16,7 +16,8 @@ from fairwitness.audits.result import AuditResult
 from fairwitness.datasets.counterfactual import sources
 from fairwitness.datasets.counterfactual.expanding import Expander, roles
 from fairwitness.datasets.counterfactual.lexicon import CATEGORIES, Lexicon, lexicon, read_lexicon
-from fairwitness.engine.local import map_parts
+from fairwitness.engine.choose import map_parts
+from fairwitness.engine.options import EngineOptions, check_engine
 from fairwitness.errors import InputError, listing
 from fairwitness.files import content_hash, file_hash
 from fairwitness.models.pacing import seconds_for
@@ -74,7 +75,7 @@ class ExpandConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreConfig:
+class ScoreConfig(EngineOptions):
     """Which scorer sees the texts."""
 
     in_: Path
@@ -155,6 +156,7 @@ def expand(config: ExpandConfig) -> AuditResult:
 
 def score(config: ScoreConfig) -> AuditResult:
     """Score every text. Answers are kept as they come; a killed run goes on where it stopped."""
+    check_engine(config)
     check_columns(config.in_, ("text", "unit", "role"))
     scorer = scorer_by_name(config.scorer, config.settings())
     question = {"step": "score", "scorer": scorer.identity, "threshold": config.threshold}
@@ -304,19 +306,15 @@ def _expand_frame(templates: pl.DataFrame, expander: Expander) -> pl.DataFrame:
 def _score_into(config: ScoreConfig, scorer: TextScorer, run: runs.Run) -> dict[str, int]:
     total, failed = tables.count_rows(config.in_), 0
     kept = [name for name in tables.columns_of(config.in_) if name not in ("score", "pred", "error")]
-    pieces = tables.batches(config.in_, kept, rows=scorer.rows_per_part)
-    waiting: list[pl.DataFrame] = []
-
-    def work() -> Iterator[list[Any]]:
-        for piece in pieces:
-            waiting.append(piece)
-            yield piece["text"].to_list()
-
+    size = scorer.rows_per_part
+    # The texts are read once to be scored and the rows once more to be written: an engine may ask for all texts before it answers.
+    work = (piece["text"].to_list() for piece in tables.batches(config.in_, ["text"], rows=size))
+    rows = tables.batches(config.in_, kept, rows=size)
     with tables.writer(config.out) as append, progress(f"scoring with {scorer.name}", total) as advance:
-        for scored in map_parts(scorer, work(), run.parts, advance=advance):
+        for piece, scored in zip(rows, map_parts(scorer, work, run.parts, options=config, advance=advance), strict=True):
             failed += scored["error"].count()
             pred = (pl.col("score") >= config.threshold).cast(pl.Int8)
-            append(pl.concat([waiting.pop(0), _columns(scored)], how="horizontal").with_columns(pred=pred))
+            append(pl.concat([piece, _columns(scored)], how="horizontal").with_columns(pred=pred))
     return {"asked": total, "scored": total - failed, "failed": failed}
 
 

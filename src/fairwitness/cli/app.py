@@ -60,12 +60,27 @@ def main(words: Sequence[str] | None = None) -> NoReturn:
 def call(words: list[str]) -> Any:
     """Parse and run one command; errors are raised, not printed."""
     app = build()
-    words, config = _take_config(words)
+    words, config = _take_config(_join_booleans(words))
     if config is not None:
         from cyclopts.config import Toml
 
         app.config = (Toml(config, use_commands_as_keys=False, must_exist=True),)
     return app(words, exit_on_error=False, print_error=False, result_action="return_value")
+
+
+def _join_booleans(words: list[str]) -> list[str]:
+    """`--do_train_only True`, as the seeds spell it, becomes `--do_train_only=True`.
+
+    >>> _join_booleans(["x", "--flag", "True", "--other", "1"])
+    ['x', '--flag=True', '--other', '1']
+    """
+    joined: list[str] = []
+    for word in words:
+        if word.lower() in ("true", "false") and joined and joined[-1].startswith("--") and "=" not in joined[-1]:
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _take_config(words: list[str]) -> tuple[list[str], Path | None]:
@@ -89,7 +104,7 @@ def _check_toml(path: Path) -> None:
 
     try:
         tomllib.loads(require_file(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}") from error
 
 

@@ -13,8 +13,11 @@ from collections.abc import Iterable
 class Pacer:
     """Hands out starts. Shared by all threads of one client."""
 
-    def __init__(self, *, per_minute: int | None = None, qps: float | None = None, minute_s: float = 60.0) -> None:
+    def __init__(
+        self, *, per_minute: int | None = None, qps: float | None = None, minute_s: float = 60.0, at_once: int | None = None
+    ) -> None:
         self._per_minute, self._interval, self._minute = per_minute, 1.0 / qps if qps else 0.0, minute_s
+        self._at_once = at_once
         self._answered: deque[float] = deque()
         self._in_flight = 0
         self._next_start = 0.0
@@ -73,6 +76,9 @@ class Pacer:
         if self._per_minute is not None and self._in_flight + len(self._answered) >= self._per_minute:
             oldest = self._answered[0] + self._minute - now if self._answered else self._minute
             wait = max(wait, oldest)
+        if self._at_once is not None and self._in_flight >= self._at_once:
+            # As long as it takes; `release` wakes the next.
+            wait = max(wait, self._minute)
         return wait
 
 

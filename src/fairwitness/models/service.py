@@ -7,13 +7,14 @@ what its answers mean is the scorer's or author's business.
 
 import contextlib
 import json
+import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from fairwitness.errors import InputError, ServiceError
 from fairwitness.models.answer_cache import AnswerCache, answer_name
@@ -47,6 +48,20 @@ class Answer:
     error: str | None = None
     cached: bool = False
     attempts: int = 0
+
+
+Result = TypeVar("Result")
+Talk = Generator[Sequence[Request], Sequence[Answer] | None, Result]
+"""A conversation: requests out, their answers in, and so on until it returns."""
+
+
+@dataclass
+class _Going:
+    """A talk under way: what it has asked, and how many of those are still open."""
+
+    generator: Generator[Sequence[Request], Any, Any]
+    asked: list[Future[Answer]] | None = None
+    open: int = 0
 
 
 def _accept(_payload: Any) -> None:
@@ -138,19 +153,69 @@ class Client:
         Equal requests are sent once. A refusal that no other request would escape (a wrong key) raises ServiceError at once; the
         answers already received stay on disk, and those in flight are still waited for and kept.
         """
-        check_address(self.service.url)
-        self._start()
         waiting: deque[Future[Answer]] = deque()
-        twins: dict[str, Future[Answer]] = {}
-        pool = ThreadPoolExecutor(self.limits.workers, thread_name_prefix="fairwitness-service")
-        try:
+        with self._sending() as submit:
             # Enough are handed out to keep every thread busy while the oldest one is being tried again.
             for request in requests:
-                waiting.append(self._submit(pool, twins, request))
+                waiting.append(submit(request))
                 if len(waiting) >= 64 * self.limits.workers:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+
+    def converse(self, talks: Iterable[Talk[Result]]) -> Iterator[tuple[int, Result]]:
+        """Drive many talks at once and yield (number of the talk, what it returned) as each ends.
+
+        A talk is a generator: it yields the requests it wants answered, is sent their answers in that order, and may then ask
+        further ones that depend on them. Talks wait for their own answers only, never for one another. Errors are as in `call`.
+        """
+        finished: queue.SimpleQueue[int] = queue.SimpleQueue()
+        fresh = enumerate(talks)
+        going: dict[int, _Going] = {}
+        with self._sending() as submit:
+            while True:
+                while len(going) < 8 * self.limits.workers and (new := next(fresh, None)) is not None:
+                    yield from self._go_on(new[0], _Going(new[1]), going, submit, finished)
+                if not going:
+                    return
+                number = finished.get()
+                going[number].open -= 1
+                if going[number].open == 0:
+                    yield from self._go_on(number, going.pop(number), going, submit, finished)
+
+    def _go_on(
+        self,
+        number: int,
+        talk: "_Going",
+        going: "dict[int, _Going]",
+        submit: Callable[[Request], Future[Answer]],
+        finished: "queue.SimpleQueue[int]",
+    ) -> Iterator[tuple[int, Any]]:
+        """Give a talk the answers it waited for, and hand out what it asks next; yield its result when it has ended."""
+        answers = [future.result() for future in talk.asked] if talk.asked is not None else None
+        try:
+            requests = talk.generator.send(answers)
+        except StopIteration as end:
+            yield number, end.value
+            return
+        talk.asked = [submit(request) for request in requests]
+        talk.open = max(1, len(talk.asked))
+        going[number] = talk
+        for future in talk.asked:
+            future.add_done_callback(lambda _: finished.put(number))
+        if not talk.asked:
+            finished.put(number)
+
+    @contextlib.contextmanager
+    def _sending(self) -> Iterator[Callable[[Request], "Future[Answer]"]]:
+        """A pool of threads while the block runs, as a function that hands one request to it."""
+        check_address(self.service.url)
+        self._start()
+        twins: dict[str, Future[Answer]] = {}
+        # Twice as many threads as requests in flight: one that waits before its next try does not keep another from being sent.
+        pool = ThreadPoolExecutor(2 * self.limits.workers, thread_name_prefix="fairwitness-service")
+        try:
+            yield lambda request: self._submit(pool, twins, request)
         except _StoppedError:
             assert self._fatal is not None
             raise self._fatal from None
@@ -162,7 +227,8 @@ class Client:
         self._stop.clear()
         self._fatal = None
         if self._pacer is None:
-            self._pacer = Pacer(per_minute=self.limits.per_minute, qps=self.limits.qps, minute_s=self.limits.minute_s)
+            limits = self.limits
+            self._pacer = Pacer(per_minute=limits.per_minute, qps=limits.qps, minute_s=limits.minute_s, at_once=limits.workers)
             if self.cache is not None and self.limits.per_minute is not None:
                 self._pacer.seed(self.cache.recent_starts(self.service.url, self.limits.minute_s))
 
@@ -198,16 +264,14 @@ class Client:
         body = json.dumps(request.body).encode()
         failure = ""
         for attempt in range(1, self.limits.patience.attempts + 1):
-            outcome = self._try(body, attempt)
+            outcome = self._try(body, attempt, name)
             if outcome.step is Next.TAKE:
-                self._keep(name, outcome.payload, None)
                 self.ledger.add(answered=1, usage=self.service.usage(outcome.payload))
                 return Answer(outcome.payload, attempts=attempt)
             failure = outcome.failure
             if outcome.step is Next.STOP:
                 raise ServiceError(f"{self.service.name}: {failure}")
             if outcome.step is Next.GIVE_UP:
-                self._keep(name, None, failure)
                 self.ledger.add(failed=1)
                 return Answer(None, failure, attempts=attempt)
             if attempt < self.limits.patience.attempts:
@@ -219,7 +283,8 @@ class Client:
             raise ServiceError(f"{self.service.name}: {failure}. Nothing was answered so far; is {redact(self.service.url)} right?")
         return Answer(None, failure, attempts=self.limits.patience.attempts)
 
-    def _try(self, body: bytes, attempt: int) -> "_Outcome":
+    def _try(self, body: bytes, attempt: int, name: str) -> "_Outcome":
+        """Send once. What is final is kept before the place in flight is given up, so a kill loses no more than was in flight."""
         assert self._pacer is not None
         if not self._pacer.acquire(self._stop):
             raise _StoppedError
@@ -228,6 +293,8 @@ class Client:
         outcome = _Outcome(Next.RETRY)
         try:
             outcome = self._wire.post(body)
+            if outcome.step in (Next.TAKE, Next.GIVE_UP):
+                self._keep(name, outcome.payload, outcome.failure or None)
         finally:
             self._pacer.release(refused=outcome.refused)
             if self.cache is not None and noted:

@@ -28,10 +28,12 @@ class Calibrated:
         """The file's contents."""
         try:
             data: dict[str, Any] = json.loads(require_file(self.path).read_text(encoding="utf-8"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{self.path} is not JSON: {error}") from error
-        if data.get("format") != FORMAT:
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise InputError(f"{self.path} is not a calibration ({FORMAT}). Make one with: fairwitness counterfactual calibrate")
+        if not isinstance(data.get("scorer"), str) or not _steps(data.get("x"), data.get("y")):
+            raise InputError(f"{self.path} is damaged: it needs scorer, a name, and x and y, equally many rising numbers.")
         return data
 
     @cached_property
@@ -55,3 +57,9 @@ class Calibrated:
         raw = columns["score"]
         mapped = np.interp(raw, self.fitted["x"], self.fitted["y"])
         return columns | {"raw": raw, "score": np.where(np.isnan(raw), np.nan, mapped)}
+
+
+def _steps(x: Any, y: Any) -> bool:
+    """Whether these are the corners of a curve: as many as each other, numbers, and rising in x."""
+    numbers = all(isinstance(side, list) and all(type(value) in (int, float) for value in side) for side in (x, y))
+    return numbers and 0 < len(x) == len(y) and bool(np.all(np.isfinite([*x, *y]))) and bool(np.all(np.diff(x) >= 0))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fairwitness.errors import InputError, listing, suggestion
 
@@ -29,6 +29,8 @@ _NOT_TOXIC = (
 @dataclass(frozen=True, kw_only=True)
 class HFClassifier:
     """The probability of one label of a text-classification model; the others are kept as columns `p_…`."""
+
+    uses_gpu: ClassVar[bool] = True
 
     model: str
     label: str = ""

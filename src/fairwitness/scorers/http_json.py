@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from fairwitness.errors import InputError, ServiceError, suggestion
 from fairwitness.files import require_file
@@ -33,6 +33,8 @@ _VARIABLE = re.compile(r"\$([A-Z][A-Z0-9_]*)")
 class HTTPScorer:
     """A scorer whose description is the TOML file at `path`."""
 
+    stays_here: ClassVar[bool] = True  # one process keeps to the quota and holds the key
+
     path: Path
 
     @cached_property
@@ -40,7 +42,7 @@ class HTTPScorer:
         """The file, checked."""
         try:
             data = tomllib.loads(require_file(self.path).read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(f"{self.path} is not valid TOML: {error}") from error
         for key in data:
             if key not in _KEYS:

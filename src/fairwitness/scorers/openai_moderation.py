@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from fairwitness.errors import InputError, listing, suggestion
 from fairwitness.models.retries import Next, Patience, by_status
@@ -15,6 +15,8 @@ from fairwitness.scorers.service_scorer import ROWS_PER_PART, ServiceCalls, as_w
 @dataclass(frozen=True, kw_only=True)
 class OpenAIModeration:
     """`category` picks one category ("hate", "harassment"); unset, the score is the largest of all."""
+
+    stays_here: ClassVar[bool] = True  # one process keeps to the quota and holds the key
 
     model: str = "omni-moderation-latest"
     category: str = ""

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from fairwitness.errors import InputError, listing, suggestion
 from fairwitness.models.retries import Next, Patience, by_status
@@ -26,6 +26,8 @@ class Perspective:
 
     The key comes from PERSPECTIVE_API_KEY alone. A text over the byte limit is unscorable, unless `truncate`.
     """
+
+    stays_here: ClassVar[bool] = True  # one process keeps to the quota and holds the key
 
     attributes: tuple[str, ...] = ("TOXICITY",)
     languages: tuple[str, ...] = ("en",)

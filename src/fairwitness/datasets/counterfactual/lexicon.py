@@ -61,7 +61,7 @@ def read_lexicon(path: Path) -> Lexicon:
     """A user's own lexicon file, in the shape of the built-in ones."""
     try:
         data = tomllib.loads(require_file(Path(path)).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}") from error
     return parse_lexicon(data, str(path))
 

@@ -1,0 +1,312 @@
+"""One pass over many prompts, each with several continuations behind it, and nothing computed twice.
+
+    shared head ─┬─ body of row 0 ─┬─ continuation 0          the head's keys and values are computed once for all rows,
+                 │                 └─ continuation 1          a body once for all its continuations,
+                 └─ body of row 1 ─── continuation 0          and no token is padding where weights are multiplied.
+
+The tokens of all rows go through the model as one flat sequence of shape (1, N), so every linear layer works on real tokens
+only. Attention alone needs rows: a function registered with transformers folds the flat sequence into (rows, slots), lets
+each token see the head, its body up to itself and its own continuation up to itself, and unfolds the answer. Positions are
+explicit, so learned, rotary and sliding-window position schemes all see what they would see in a row by itself.
+What is scored, and how rows are chosen for a batch, is causal_lm.py's and packing.py's.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+NAME = "fairwitness_tree"
+
+Layer = tuple[Tensor, Tensor]
+
+
+@dataclass
+class TreeBatch:
+    """One flat batch. Slots are places in the (rows, width) grid that attention works on; most hold one token, the rest none."""
+
+    tokens: Tensor
+    """(N,) token ids: for each row its body, then each continuation without its last token."""
+    positions: Tensor
+    """(N,) where each token stands in its own row, counted from the start of the head."""
+    slots: Tensor
+    """(N,) the slot of each token."""
+    sources: Tensor
+    """(rows * width,) the token in each slot; an empty slot repeats token 0 and is never looked at."""
+    branch: Tensor
+    """(rows, width) 0 for the body, k for the k-th continuation, -1 for an empty slot."""
+    grid_positions: Tensor
+    """(rows, width) position of the token in each slot."""
+    selected: Tensor
+    """(S,) the tokens whose next-token distribution is needed."""
+    picks: Tensor
+    """(T,) for each scored token, which of the selected predicts it."""
+    targets: Tensor
+    """(T,) the token ids that are scored."""
+    owners: Tensor
+    """(T,) which continuation, counted through the batch, a scored token belongs to."""
+    n_continuations: int
+    body_starts: np.ndarray
+    """(rows,) the first token of each row in the flat sequence."""
+    head: "Head | None" = None
+    heard: dict[int, Layer] | None = None
+    """Where to leave every layer's keys and values, when this pass computes a head."""
+    calls: int = 0
+    masks: dict[tuple[int | None, torch.dtype, int], Tensor] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """How many rows the batch has."""
+        return int(self.branch.shape[0])
+
+    @property
+    def width(self) -> int:
+        """Slots in a row."""
+        return int(self.branch.shape[1])
+
+    def mask(self, window: int | None, dtype: torch.dtype, repeats: int = 1) -> Tensor:
+        """(rows, 1, repeats * width, head + width), 0 where a token may look and -inf where not; made once per kind of layer."""
+        length = self.head.length if self.head else 0
+        key = (window, dtype, repeats)
+        if key not in self.masks:
+            self.masks[key] = self._mask(window, length, dtype).repeat(1, 1, repeats, 1)
+        return self.masks[key]
+
+    def _mask(self, window: int | None, length: int, dtype: torch.dtype) -> Tensor:
+        place = torch.arange(self.width, device=self.branch.device)
+        asks, seen = self.branch[:, :, None], self.branch[:, None, :]
+        allowed = ((seen == 0) | (seen == asks)) & (place[None, :, None] >= place[None, None, :])
+        # An empty slot looks at itself, so that no row of the softmax is empty; nobody reads its answer.
+        allowed &= (seen >= 0) | (place[:, None] == place[None, :])[None]
+        if length:
+            allowed = torch.cat([allowed.new_ones(self.rows, self.width, length), allowed], dim=2)
+        if window is not None:
+            keys = self.grid_positions
+            if length:
+                ahead = torch.arange(length, device=keys.device).expand(self.rows, length)
+                keys = torch.cat([ahead, keys], dim=1)
+            near = (self.grid_positions[:, :, None] - keys[:, None, :]) < window
+            itself = torch.nn.functional.pad(torch.eye(self.width, dtype=torch.bool, device=keys.device), (length, 0))
+            allowed = (allowed & near) | itself
+        zero = torch.zeros((), dtype=dtype, device=allowed.device)
+        return torch.where(allowed, zero, torch.finfo(dtype).min)[:, None]
+
+
+@dataclass(frozen=True)
+class Head:
+    """Keys and values of the tokens that all rows of a call begin with, by layer."""
+
+    tokens: tuple[int, ...]
+    layers: dict[int, Layer]
+
+    @property
+    def length(self) -> int:
+        """How many tokens it stands for."""
+        return len(self.tokens)
+
+
+def build(
+    rows: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]],
+    device: torch.device | str,
+    *,
+    head: Head | None = None,
+    whole: bool = False,
+) -> TreeBatch:
+    """Lay out rows of (body, continuations). Every body and every continuation has at least one token.
+
+    With `whole`, each continuation's sum also holds its body's tokens behind the body's first.
+    """
+    start = head.length if head else 0
+    pieces = [_Row(body, continuations, start, whole=whole) for body, continuations in rows]
+    lengths = np.array([len(piece.tokens) for piece in pieces])
+    width, flat_starts = int(lengths.max()), np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    slots = np.concatenate([row * width + np.arange(length) for row, length in enumerate(lengths)])
+    sources = np.zeros(len(pieces) * width, dtype=np.int64)
+    sources[slots] = np.arange(len(slots))
+    positions = np.concatenate([piece.positions for piece in pieces])
+    branch, grid = np.full(len(sources), -1, dtype=np.int64), np.zeros(len(sources), dtype=np.int64)
+    branch[slots] = np.concatenate([piece.branch for piece in pieces])
+    grid[slots] = positions
+    selected_before = np.concatenate([[0], np.cumsum([len(piece.selected) for piece in pieces])[:-1]])
+    owned_before = np.concatenate([[0], np.cumsum([piece.n for piece in pieces])[:-1]])
+
+    def tensor(values: np.ndarray) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64)).to(device, non_blocking=True)
+
+    def small(values: np.ndarray) -> Tensor:
+        # Compared with one another for every pair of tokens, so their size counts.
+        return torch.from_numpy(values.astype(np.int32)).to(device, non_blocking=True).view(len(pieces), width)
+
+    def joined(name: str, offsets: np.ndarray | None = None) -> Tensor:
+        arrays = [np.asarray(getattr(piece, name), dtype=np.int64) for piece in pieces]
+        if offsets is not None:
+            arrays = [array + offset for array, offset in zip(arrays, offsets, strict=True)]
+        return tensor(np.concatenate(arrays))
+
+    return TreeBatch(
+        tokens=joined("tokens"),
+        positions=tensor(positions),
+        slots=tensor(slots),
+        sources=tensor(sources),
+        branch=small(branch),
+        grid_positions=small(grid),
+        selected=joined("selected", flat_starts),
+        picks=joined("picks", selected_before),
+        targets=joined("targets"),
+        owners=joined("owners", owned_before),
+        n_continuations=sum(piece.n for piece in pieces),
+        body_starts=flat_starts,
+        head=head,
+    )
+
+
+class _Row:
+    """One row's part of the batch, counted from its own start."""
+
+    def __init__(self, body: Sequence[int], continuations: Sequence[Sequence[int]], start: int, *, whole: bool) -> None:
+        self.n = len(continuations)
+        self.tokens = list(body)
+        own = len(body) - 1 if whole else 0
+        scored_body = list(body[len(body) - own :])
+        self.selected = list(range(len(body) - 1 - own, len(body)))
+        self.branch = [0] * len(body)
+        places = [np.arange(start, start + len(body))]
+        self.picks: list[int] = []
+        self.targets: list[int] = []
+        self.owners: list[int] = []
+        for index, continuation in enumerate(continuations):
+            inner = list(continuation[:-1])
+            first = len(self.selected)
+            self.picks += [*range(own + 1), *range(first, first + len(inner))]
+            self.selected += range(len(self.tokens), len(self.tokens) + len(inner))
+            self.tokens += inner
+            self.branch += [index + 1] * len(inner)
+            places.append(np.arange(start + len(body), start + len(body) + len(inner)))
+            self.targets += [*scored_body, *continuation]
+            self.owners += [index] * (own + len(continuation))
+        self.positions = np.concatenate(places)
+
+
+_current: ContextVar[TreeBatch | None] = ContextVar("fairwitness_tree_batch", default=None)
+
+
+@contextmanager
+def attending(model: Any, batch: TreeBatch) -> Iterator[None]:
+    """While this lasts, `model`'s attention follows `batch`; afterwards it is as it was."""
+    before = model.config._attn_implementation
+    _register()
+    model.set_attn_implementation(NAME)
+    mark = _current.set(batch)
+    try:
+        yield
+    finally:
+        _current.reset(mark)
+        model.set_attn_implementation(before)
+
+
+def run(model: Any, batch: TreeBatch, embeddings: Tensor | None = None) -> Tensor:
+    """Log-probability of every continuation, (n_continuations,) in float32. Differentiable in `embeddings` (N, hidden)."""
+    logits = forward(model, batch, embeddings)
+    normaliser = torch.logsumexp(logits, dim=-1)
+    scored = logits[batch.picks, batch.targets] - normaliser[batch.picks]
+    sums = torch.zeros(batch.n_continuations, dtype=torch.float32, device=scored.device)
+    return sums.index_add(0, batch.owners, scored)
+
+
+def forward(model: Any, batch: TreeBatch, embeddings: Tensor | None = None) -> Tensor:
+    """The model's own logits, in float32, at the selected tokens: its own final norm, head, softcap and scale included."""
+    inputs = {"input_ids": batch.tokens[None]} if embeddings is None else {"inputs_embeds": embeddings[None]}
+    with attending(model, batch):
+        out = model(**inputs, position_ids=batch.positions[None], use_cache=False, logits_to_keep=batch.selected)
+    logits: Tensor = out.logits[0].float()
+    return logits
+
+
+def hear(model: Any, tokens: Sequence[int], device: torch.device | str) -> Head:
+    """Compute the keys and values of a head once."""
+    batch = build([(tokens, [[0]])], device)
+    batch.heard = {}
+    with torch.no_grad():
+        forward(model, batch)
+    return Head(tuple(tokens), batch.heard)
+
+
+def _register() -> None:
+    from transformers import AttentionInterface
+
+    AttentionInterface.register(NAME, tree_attention)
+
+
+def tree_attention(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    sliding_window: int | None = None,
+    softcap: float | None = None,
+    **others: Any,
+) -> tuple[Tensor, None]:
+    """Attention over the current TreeBatch. Called by transformers with (1, heads, N, size); returns (1, N, heads, size)."""
+    batch = _current.get()
+    assert batch is not None, "tree attention outside of attending()"
+    if others.get("s_aux") is not None or others.get("position_bias") is not None:
+        raise NotImplementedError("attention sinks and position biases are not folded")
+    batch.calls += 1
+    if batch.heard is not None:
+        batch.heard[module.layer_idx] = (key.detach(), value.detach())
+    folded = [_fold(states, batch) for states in (query, key, value)]
+    if batch.head is not None:
+        folded[1:] = [
+            torch.cat([early.expand(batch.rows, -1, -1, -1), late], dim=2)
+            for early, late in zip(batch.head.layers[module.layer_idx], folded[1:], strict=True)
+        ]
+    window = sliding_window if sliding_window is not None and int(sliding_window) < _reach(batch) else None
+    out = _attend(*folded, batch=batch, window=window, scaling=scaling, softcap=softcap)
+    flat = out.transpose(1, 2).reshape(batch.rows * batch.width, *out.shape[1::2])
+    return flat[batch.slots][None], None
+
+
+def _reach(batch: TreeBatch) -> int:
+    # The longest row decides whether a window can cut anything. Counted from shapes: reading the device would stall it.
+    return batch.width + (batch.head.length if batch.head else 0)
+
+
+def _fold(states: Tensor, batch: TreeBatch) -> Tensor:
+    """(1, heads, N, size) to (rows, heads, width, size)."""
+    _, heads, _, size = states.shape
+    flat = states[0].transpose(0, 1)
+    if len(batch.sources) != len(batch.tokens):
+        flat = flat[batch.sources]
+    return flat.reshape(batch.rows, batch.width, heads, size).transpose(1, 2)
+
+
+# Where a row is this long, a mask for each query head would weigh more than keys for each.
+_LONG = 1024
+
+
+def _attend(
+    query: Tensor, key: Tensor, value: Tensor, *, batch: TreeBatch, window: int | None, scaling: float | None, softcap: float | None
+) -> Tensor:
+    """Softmax attention of (rows, heads, width, size) against fewer key heads: short rows without repeating the keys."""
+    rows, heads, width, size = query.shape
+    groups = heads // key.shape[1]
+    if width > _LONG:
+        key, value = (states.repeat_interleave(groups, dim=1) for states in (key, value))
+        groups = 1
+    mask = batch.mask(window, query.dtype, groups)
+    query = query.reshape(rows, heads // groups, groups * width, size)
+    if softcap is None:
+        out = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling)
+    else:
+        weights = query @ key.transpose(2, 3) * (scaling if scaling is not None else size**-0.5)
+        weights = torch.tanh(weights / softcap) * softcap + mask
+        out = torch.softmax(weights, dim=-1, dtype=torch.float32).to(value.dtype) @ value
+    return out.reshape(rows, heads, width, value.shape[-1])
