@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "fairwitness"
 
 LEVELS = [
-    ["errors", "files", "version", "progress", "tables"],
+    ["errors", "files", "version", "progress", "tables", "parts"],
     ["registry", "runs"],
     ["datasets", "models", "graphs", "metrics", "report"],
     ["scorers", "explain", "engine"],
@@ -76,7 +76,7 @@ def test_torch_stays_in_its_rooms(path: Path) -> None:
 def test_torch_rooms_need_little_else(path: Path) -> None:
     top = {name.split(".")[0] for name in imports_of(path, top_level_only=True)}
     assert not top & NOT_ON_A_GPU_IMAGE
-    assert not our_rooms(imports_of(path, top_level_only=True)) & {"tables", "runs"}, "these need polars"
+    assert not our_rooms(imports_of(path, top_level_only=True)) & {"tables", "parts", "runs"}, "these need polars"
 
 
 def modules_after(code: str) -> set[str]:

@@ -13,6 +13,15 @@ from fairwitness.errors import InputError, suggestion
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "scorers": {
+        "likelihood": "fairwitness.scorers.likelihood:Likelihood",
+        "masked_likelihood": "fairwitness.scorers.masked_likelihood:MaskedLikelihood",
+        "calibrated": "fairwitness.scorers.calibrated:Calibrated",
+        "cassette": "fairwitness.scorers.cassette:Cassette",
+        "hf": "fairwitness.scorers.hf_classifier:HFClassifier",
+        "http": "fairwitness.scorers.http_json:HTTPScorer",
+        "openai-moderation": "fairwitness.scorers.openai_moderation:OpenAIModeration",
+        "perspective": "fairwitness.scorers.perspective:Perspective",
+        "profanity": "fairwitness.scorers.profanity:Profanity",
         "zero_shot": "fairwitness.scorers.zero_shot:ZeroShot",
     },
     "datasets": {

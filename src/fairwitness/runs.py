@@ -4,18 +4,14 @@
     some/dir/zs_preds.parquet    a sealed output; it exists whole or not at all
     some/dir/.parts/zs_preds/    parts answered so far, each named by its content; gone once the output is sealed
 
-A part's name is the hash of what it answers (scorer identity and texts) and the checksum of its bytes. So a run that was
-killed goes on from its parts whatever worker or order made them, and a damaged part is noticed, dropped and done again.
-This file knows nothing of models or metrics.
+A part's name is the hash of what it answers (scorer identity and texts) and the checksum of its bytes (parts.py). So a run that
+was killed goes on from its parts whatever worker, engine or order made them. This file knows nothing of models or metrics.
 """
 
-import hashlib
-import io
 import json
 import os
 import platform
 import re
-import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -26,11 +22,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 from filelock import FileLock, Timeout
 
 from fairwitness.errors import InputError, RunError
-from fairwitness.files import disk_errors, file_hash, write_bytes, write_text
+from fairwitness.files import content_hash, disk_errors, file_hash, write_text
+from fairwitness.parts import Parts
 from fairwitness.version import __version__
 
 MANIFEST = "run.json"
@@ -45,7 +41,7 @@ class Run:
     folder: Path
     name: str
     entry: dict[str, Any]
-    parts: "Parts"
+    parts: Parts
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -87,7 +83,7 @@ def open_run(
         folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder):
         entry = read_manifest(folder).get(name) if not restart else None
-        parts = Parts(folder / ".parts" / name)
+        parts = Parts(folder / ".parts" / name, label=f"{name}-{content_hash(json.dumps(question, sort_keys=True))[:12]}")
         if entry is not None and entry["question"] != question:
             if entry["status"] == "done" or parts.folder.is_dir():
                 raise RunError(_difference(out, entry["question"], question))
@@ -109,37 +105,6 @@ def open_run(
                 _update_manifest(folder, name, entry)
 
 
-class Parts:
-    """The parts of one output: write once, read back checked, forget."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.damaged = 0
-
-    def read(self, key: str) -> pl.DataFrame | None:
-        """The part, or None where there is none yet. One whose bytes do not match its name is removed and counts as none."""
-        for path in self.folder.glob(f"{key}-*.parquet"):
-            data = path.read_bytes()
-            if _checksum(data) == path.stem.removeprefix(f"{key}-"):
-                return pl.read_parquet(io.BytesIO(data))
-            path.unlink()
-            self.damaged += 1
-        return None
-
-    def write(self, key: str, frame: pl.DataFrame) -> None:
-        """Keep a part. It is on the disk, whole, when this returns."""
-        buffer = io.BytesIO()
-        frame.write_parquet(buffer, compression="zstd")
-        data = buffer.getvalue()
-        write_bytes(self.folder / f"{key}-{_checksum(data)}.parquet", data)
-
-    def clear(self) -> None:
-        """Forget all parts."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        if self.folder.parent.is_dir() and not any(self.folder.parent.iterdir()):
-            self.folder.parent.rmdir()
-
-
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The audits recorded in a run folder: name → entry. Empty where nothing was recorded yet."""
     path = Path(folder) / MANIFEST
@@ -148,7 +113,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         audits = json.loads(path.read_text(encoding="utf-8"))["audits"]
         return {str(name): dict(entry) for name, entry in audits.items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path} is not a run.json of Fair Witness ({error}). Remove it or choose another folder.") from error
 
 
@@ -216,10 +181,6 @@ def _command() -> list[str]:
         shown.append("***" if hide else f"{flag}=***" if secret and equals else word)
         hide = secret and not equals
     return shown
-
-
-def _checksum(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=8).hexdigest()
 
 
 def _now() -> str:

@@ -6,6 +6,7 @@ JSON, by the name of the file. What a column means to an audit is the audit's bu
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,10 @@ MEASUREMENTS = ("metric", "attribute", "group", "class", "value", "low", "high",
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".json")
 
 # What the readers beneath us raise on a damaged file. Our own mistakes are not among them and keep their traceback.
-_UNREADABLE = (pl.exceptions.PolarsError, OSError, ValueError)
+_UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
+
+# The same where our own code runs within reach: nothing that a mistake of ours would raise.
+_DAMAGED = (pl.exceptions.ComputeError, pl.exceptions.NoDataError, pl.exceptions.PanicException, OSError)
 
 
 def read(path: Path | str, columns: Sequence[str] | None = None, *, rows: int | None = None) -> pl.DataFrame:
@@ -58,17 +62,26 @@ def batches(path: Path | str, columns: Sequence[str] | None = None, *, rows: int
         raise _unreadable(path, error) from error
 
 
+@contextmanager
+def reading(path: Path | str) -> Iterator[None]:
+    """Hold this around whatever consumes a lazy view: a damaged row shows only then, and is an InputError like any other."""
+    try:
+        yield
+    except _DAMAGED as error:
+        raise _unreadable(Path(path), error) from error
+
+
 def _parquet_batches(path: Path, columns: list[str], rows: int) -> Iterator[pl.DataFrame]:
     import pyarrow.parquet as pq
 
     # pyarrow rather than polars: it reads no further ahead than asked, so that memory stays flat however long the file is.
-    with pq.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
+    with pq.ParquetFile(path, memory_map=False, pre_buffer=False) as file:
         for batch in file.iter_batches(batch_size=rows, columns=columns):
             yield pl.DataFrame(batch).select(columns)
 
 
 def scan(path: Path | str) -> pl.LazyFrame:
-    """A lazy view of a table file; nothing but its schema is read yet."""
+    """A lazy view of a table file; nothing but its schema is read yet. Consume it within `reading`."""
     path = require_file(Path(path))
     suffix = _suffix(path)
     try:
@@ -250,7 +263,7 @@ def _refuse_duplicates(path: Path, *, separator: str) -> list[str]:
     return names
 
 
-def _unreadable(path: Path, error: Exception) -> InputError:
+def _unreadable(path: Path, error: BaseException) -> InputError:
     if isinstance(error, InputError):
         return error
     # Readers quote the cell they stumbled over. It may be somebody's comment, and does not belong on a screen or in a log.

@@ -83,6 +83,7 @@ def test_jigsaw_keeps_what_a_smaller_table_has(tmp_path: Path) -> None:
     frame = load_dataset("jigsaw", source=write(small, tmp_path / "mine.csv"))
     assert frame.columns == ["comment_text", "target", "male", "female", "id", "split"]
     assert frame["id"].to_list() == ["row-0", "row-1", "row-2", "row-3"]
+    assert load_dataset("jigsaw", source=tmp_path / "mine.csv", split="train").equals(frame), "what names no split is train"
 
 
 def civil_zip(path: Path) -> Path:

@@ -1,6 +1,6 @@
 """Batches hold every row once and keep to the budget."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairwitness.models.packing import plan, shared_head
@@ -8,6 +8,7 @@ from fairwitness.models.packing import plan, shared_head
 LENGTHS = st.lists(st.integers(1, 50), max_size=40)
 
 
+@settings(deadline=None, max_examples=50)
 @given(LENGTHS, st.integers(1, 200), st.integers(1, 20))
 def test_every_row_once_and_within_the_budget(lengths: list[int], budget: int, scored_budget: int) -> None:
     scored = [1 + length % 5 for length in lengths]
@@ -18,6 +19,7 @@ def test_every_row_once_and_within_the_budget(lengths: list[int], budget: int, s
         assert len(batch) == 1 or sum(scored[row] for row in batch) <= scored_budget
 
 
+@settings(deadline=None, max_examples=50)
 @given(
     st.lists(st.integers(0, 3), max_size=12), st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=6), min_size=2, max_size=5)
 )

@@ -7,6 +7,9 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from fairwitness.models.causal_lm import CausalLM
 
+# Models this small are slower on many threads than on one.
+torch.set_num_threads(1)
+
 VOCABULARY = 97
 _BASE: dict[str, Any] = {
     "vocab_size": VOCABULARY,

@@ -28,6 +28,7 @@ from fairwitness.audits.fairness_tables import (
     overall_table,
     summary_table,
 )
+from fairwitness.engine.options import ENGINE_FIELDS, LOCAL, ClusterOptions, check_engine
 from fairwitness.errors import InputError
 from fairwitness.files import file_hash, require_file
 from fairwitness.metrics.counts import Counts
@@ -38,7 +39,7 @@ _ERROR = "error"
 
 
 @dataclass(frozen=True, kw_only=True)
-class FairnessConfig:
+class FairnessConfig(ClusterOptions):
     """Everything that can be asked of `fairwitness fairness`, with its defaults."""
 
     preds: Path
@@ -107,16 +108,19 @@ class FairnessConfig:
 
 def audit_fairness(config: FairnessConfig) -> FairnessResult:
     """Measure a file of predictions and write R.csv and all that belongs to it. The same question again is read, not redone."""
+    check_engine(config)
     reading, settings = _reading(config), _settings(config)
     data = {"preds": file_hash(require_file(config.preds))}
     if config.labels_file:
         data["labels_file"] = file_hash(require_file(config.labels_file))
     question = _question(config, data)
+    # Before the run is opened: a wrong column must leave no trace of a run.
+    frame = open_predictions(config.preds, config.labels_file, reading)
     with runs.open_run(config.out, "fairness", question, restart=config.restart, data=data) as run:
         if run.sealed:
             return stored(config.out, run.entry)
-        frame = open_predictions(config.preds, config.labels_file, reading)
-        result = _measure(frame, reading, settings, classes=config.positive_classes, groups=config.group_one)
+        with tables.reading(config.preds):
+            result = _measure(frame, reading, settings, classes=config.positive_classes, groups=config.group_one, options=config)
         files = write(result, config.out, charts=config.charts)
         asked, failed = result.facts["n_rows"], result.facts["n_failed"]
         inputs = {
@@ -172,9 +176,10 @@ def group_fairness(
         tables.require_columns(present, [name], "the table")
     if _ERROR in present and _ERROR not in reading.columns:
         reading = replace(reading, error=_ERROR)
-    if isinstance(table, str | Path) and set(reading.columns) <= set(tables.columns_of(table)):
-        return _measure(FileRows(Path(table), tuple(reading.columns)), reading, settings)
-    return _measure(frame.select(reading.columns), reading, settings)
+    with tables.reading(table if isinstance(table, str | Path) else "the table"):
+        if isinstance(table, str | Path) and set(reading.columns) <= set(tables.columns_of(table)):
+            return _measure(FileRows(Path(table), tuple(reading.columns)), reading, settings)
+        return _measure(frame.select(reading.columns), reading, settings)
 
 
 def _frame_of(
@@ -212,11 +217,12 @@ def _measure(
     *,
     classes: Sequence[str] = (),
     groups: Sequence[str] = (),
+    options: ClusterOptions = LOCAL,
 ) -> FairnessResult:
     named = label_kind(rows, reading)
     # Several classes have no single score; their AUCs would need one score per class.
     reading = replace(reading, named_classes=named, score=None if named else reading.score)
-    tally, scores = count(rows, reading)
+    tally, scores = count(rows, reading, options=options)
     counts = dict(tally.counts)
     overall = counts.pop(OVERALL)
     facts = _facts(tally, reading, settings)
@@ -227,7 +233,9 @@ def _measure(
     made = {"groups": group_table(counts, settings)}
     if found is not None:
         made["per_identity"] = identity_table(found, settings)
-    made |= {"summary": summary_table(made["groups"], found, settings, _seen(facts)), "overall": overall_table(overall, settings)}
+    spreads = pl.concat([one.table for one in multi]) if found is None else None
+    made["summary"] = summary_table(made["groups"], found, spreads, settings, _seen(facts))
+    made["overall"] = overall_table(overall, settings)
     if scores is not None and len(scores.edges):
         made |= score_tables(scores, settings)
         facts |= score_facts(scores, made.get("bias_auc"), reading.flags, settings) | {
@@ -273,6 +281,9 @@ def _notes(tally: Tally, reading: Reading) -> list[str]:
         )
     for name in reading.flags:
         notes += _flag_notes(tally.counts[name], reading)
+    for name in reading.groups:
+        if tally.counts[name].missing:
+            notes.append(f"{tally.counts[name].missing:,} rows have no value in '{name}' and are in none of its groups.")
     return notes
 
 
@@ -336,6 +347,10 @@ def _check(reading: Reading, settings: Settings) -> None:
         raise InputError(f"--confidence is {settings.confidence:g}; a number between 0 and 1 was expected, such as 0.95.")
 
 
+# Where the files lie and where they are counted change nothing.
+_NOT_ASKED = {"out", "restart", "preds", "labels_file", *ENGINE_FIELDS}
+
+
 def _question(config: FairnessConfig, data: Mapping[str, str]) -> dict[str, Any]:
-    asked = {name: value for name, value in asdict(config).items() if name not in ("out", "restart", "preds", "labels_file")}
+    asked = {name: value for name, value in asdict(config).items() if name not in _NOT_ASKED}
     return {**asked, "data": dict(data)}

@@ -44,11 +44,13 @@ def score_tables(scores: ScoreTable, settings: Settings) -> dict[str, pl.DataFra
         rows["calibration"] += _reliability("overall", "overall", scores.edges, everyone, settings)
     for name in scores.names:
         rest, members = scores.sides(name)
+        metrics = scores.bias(name)
         if name != BACKGROUND:
-            rows["bias_auc"].append(_bias_row(name, scores, rest, members, settings))
+            rows["bias_auc"].append(_bias_row(name, metrics, scores, rest, members, settings))
         rows["sweep"] += _sweep(name, scores, rest, members, settings)
         for member, side in (("0", rest), ("1", members)):
-            rows["roc"] += _curve(name, member, side, auc(side.positive, side.negative))
+            area = metrics["subgroup_auc"] if member == "1" else auc(side.positive, side.negative)
+            rows["roc"] += _curve(name, member, side, area)
             if probabilities:
                 rows["calibration"] += _reliability(name, member, scores.edges, side, settings)
     frames = {name: pl.DataFrame(found, infer_schema_length=None) for name, found in rows.items() if found}
@@ -71,9 +73,10 @@ def score_facts(scores: ScoreTable, table: pl.DataFrame | None, identities: Sequ
     )
 
 
-def _bias_row(name: str, scores: ScoreTable, rest: Side, members: Side, settings: Settings) -> dict[str, Any]:
+def _bias_row(
+    name: str, metrics: dict[str, float], scores: ScoreTable, rest: Side, members: Side, settings: Settings
+) -> dict[str, Any]:
     s1, s0, b1, b0 = (int(part.sum()) for part in (members.positive, members.negative, rest.positive, rest.negative))
-    metrics = scores.bias(name)
     squared = {"positive_aseg": np.nan, "negative_aseg": np.nan}
     if scores.lowest >= 0 and scores.highest <= 1:
         four = GroupScores(members.positive, members.negative, rest.positive, rest.negative)

@@ -113,6 +113,7 @@ class IdentityGaps:
 
     names: tuple[str, ...]
     sizes: Any
+    missing: Any
     skipped: Any
     value: dict[str, FloatArray]
     draws: dict[str, FloatArray]
@@ -120,7 +121,6 @@ class IdentityGaps:
     p_adjusted: dict[str, FloatArray]
     detectable: dict[str, FloatArray]
     against_background: dict[str, FloatArray]
-    rate_draws: dict[str, FloatArray]
 
 
 def identity_gaps(counts: Mapping[str, Counts], identities: Sequence[str], settings: Settings) -> IdentityGaps:
@@ -136,6 +136,7 @@ def identity_gaps(counts: Mapping[str, Counts], identities: Sequence[str], setti
     return IdentityGaps(
         names=tuple(identities),
         sizes=sizes,
+        missing=np.array([counts[name].missing for name in identities]),
         skipped=skipped,
         value={name: _blank(found, skipped) for name, found in gaps(cells).items()},
         draws={name: _blank(found, skipped) for name, found in gaps(drawn).items()},
@@ -143,7 +144,6 @@ def identity_gaps(counts: Mapping[str, Counts], identities: Sequence[str], setti
         p_adjusted={},
         detectable=detectable,
         against_background=_against_background(counts, cells, settings),
-        rate_draws={name: _blank(found, sizes < settings.min_group_size) for name, found in rates(drawn).items()},
     )
 
 
@@ -188,22 +188,53 @@ def identity_table(found: IdentityGaps, settings: Settings) -> pl.DataFrame:
     columns |= {"n_A0": found.sizes[:, 0], "n_A1": found.sizes[:, 1], "skipped": found.skipped}
     for name in GAPS:
         column = GAP_COLUMNS[name]
-        low, high = percentiles(found.draws[name], confidence=settings.confidence)
-        defined = np.isnan(found.value[name])
-        columns |= {column: found.value[name], f"{column}_low": _blank(low, defined), f"{column}_high": _blank(high, defined)}
+        low, high = gap_interval(found, name, confidence=settings.confidence)
+        undefined = np.isnan(found.value[name])
+        columns |= {column: found.value[name], f"{column}_low": _blank(low, undefined), f"{column}_high": _blank(high, undefined)}
         if name in found.p:
             columns |= {f"{column}_p": found.p[name], f"{column}_p_adjusted": found.p_adjusted[name]}
         if name in found.detectable:
             columns[f"{column}_min_detectable"] = found.detectable[name]
+    columns["n_missing"] = found.missing
     columns |= {f"{GAP_COLUMNS[name]}_vs_background": values for name, values in found.against_background.items()}
     return pl.DataFrame(columns, nan_to_null=True)
 
 
-def summary_table(groups: pl.DataFrame, found: IdentityGaps | None, settings: Settings, facts: Mapping[str, int]) -> pl.DataFrame:
-    """One row: the worst cases, where each comes from, its interval, and what the audit saw."""
+def gap_interval(found: IdentityGaps, name: str, *, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """A gap's bootstrap interval. A largest distance cannot be resampled (it is never below 0), so equalized odds takes its
+    interval from those of the two differences it is the larger of."""
+    if name != "equalized_odds_difference":
+        return percentiles(found.draws[name], confidence=confidence)
+    parts = ("equal_opportunity_difference", "false_positive_rate_difference")
+    ends = [absolute_interval(*percentiles(found.draws[part], confidence=confidence)) for part in parts]
+    return np.maximum(ends[0][0], ends[1][0]), np.maximum(ends[0][1], ends[1][1])
+
+
+def absolute_interval(low: Any, high: Any) -> tuple[FloatArray, FloatArray]:
+    """The interval of |x| from that of x: from 0 where x may be 0.
+
+    >>> [float(end) for end in absolute_interval(-0.3, 0.1)]
+    [0.0, 0.3]
+    """
+    low, high = np.asarray(low, float), np.asarray(high, float)
+    nearest = np.maximum(np.maximum(low, -high), 0)
+    return nearest, np.maximum(np.abs(low), np.abs(high))
+
+
+def summary_table(
+    groups: pl.DataFrame, found: IdentityGaps | None, spreads: pl.DataFrame | None, settings: Settings, facts: Mapping[str, int]
+) -> pl.DataFrame:
+    """One row: the worst cases, where each comes from, its interval, and what the audit saw.
+
+    Without identity flags the worst gap is the widest spread of the positive class over the groups of a group column.
+    """
     worst = [
-        _worst_gap("WorstAbsSPD", "statistical_parity_difference", found, settings),
-        _worst_gap("WorstAbsEOpp", "equal_opportunity_difference", found, settings),
+        _worst_gap("WorstAbsSPD", "statistical_parity_difference", found, settings)
+        if spreads is None
+        else _worst_spread("WorstAbsSPD", "statistical_parity_spread", spreads),
+        _worst_gap("WorstAbsEOpp", "equal_opportunity_difference", found, settings)
+        if spreads is None
+        else _worst_spread("WorstAbsEOpp", "equal_opportunity_spread", spreads),
         _worst_rate("WorstGroupAcc", "acc", groups, found, settings),
         _worst_rate("WorstGroupF1", "f1", groups, found, settings),
     ]
@@ -231,9 +262,19 @@ def _worst_gap(name: str, gap: str, found: IdentityGaps | None, settings: Settin
         return name, _NAN, None, _NAN, _NAN
     sizes = np.abs(found.value[gap])
     index = int(np.nanargmax(sizes))
-    draws = _extreme(np.abs(found.draws[gap]), largest=True)
-    low, high = percentiles(draws, confidence=settings.confidence)
-    return name, float(sizes[index]), found.names[index], float(low), float(high)
+    # Surely at least: the largest lower end, each taken so that all hold together. At most: the largest upper end.
+    together = 1 - (1 - settings.confidence) / np.count_nonzero(~np.isnan(sizes))
+    low, _ = absolute_interval(*percentiles(found.draws[gap], confidence=together))
+    _, high = absolute_interval(*percentiles(found.draws[gap], confidence=settings.confidence))
+    return name, float(sizes[index]), found.names[index], float(np.nanmax(low)), float(np.nanmax(high))
+
+
+def _worst_spread(name: str, metric: str, spreads: pl.DataFrame) -> Worst:
+    kept = spreads.filter((pl.col("metric") == metric) & (pl.col("class") == MEMBER)).drop_nulls("value")
+    if not kept.height:
+        return name, _NAN, None, _NAN, _NAN
+    row = kept.sort("value", descending=True).row(0, named=True)
+    return name, row["value"], f"{row['attribute']}={row['group']}", row["low"], row["high"]
 
 
 def _worst_rate(name: str, column: str, groups: pl.DataFrame, found: IdentityGaps | None, settings: Settings) -> Worst:
@@ -241,12 +282,21 @@ def _worst_rate(name: str, column: str, groups: pl.DataFrame, found: IdentityGap
     if not kept.height:
         return name, _NAN, None, _NAN, _NAN
     row = kept.sort(column, "group").row(0, named=True)
-    if found is None:
-        return name, row[column], row["group"], _nan(row[f"{column}_low"]), _nan(row[f"{column}_high"])
-    rate = {"acc": "accuracy", "f1": "f1"}[column]
-    draws = _extreme(found.rate_draws[rate].reshape(settings.replicates, -1), largest=False)
-    low, high = percentiles(draws, confidence=settings.confidence)
-    return name, row[column], row["group"], float(low), float(high)
+    low = float(kept[f"{column}_low"].min())  # type: ignore[arg-type]
+    return name, row[column], row["group"], low, _highest_worst(kept, column, settings)
+
+
+def _highest_worst(kept: pl.DataFrame, column: str, settings: Settings) -> float:
+    """The smallest upper end over groups, each taken so that all hold together: surely the worst group is no better."""
+    together = 1 - (1 - settings.confidence) / kept.height
+    share = kept[column].to_numpy()
+    if column == "acc":
+        return float(wilson(np.rint(share * kept["n"].to_numpy()), kept["n"].to_numpy(), confidence=together)[1].min())
+    # F1 = 2s/(1+s), s = TP/(TP+FP+FN); the denominator is recovered from the counts that the row holds.
+    hits = np.rint(kept["tpr"].fill_null(0).to_numpy() * kept["n_positive"].to_numpy())
+    wrong = np.rint(kept["false_positive_rate"].fill_null(0).to_numpy() * kept["n_negative"].to_numpy())
+    high = wilson(hits, kept["n_positive"].to_numpy() + wrong, confidence=together)[1]
+    return float((2 * high / (1 + high)).min())
 
 
 def overall_table(counts: Counts, settings: Settings) -> pl.DataFrame:
@@ -262,15 +312,5 @@ def overall_table(counts: Counts, settings: Settings) -> pl.DataFrame:
     return pl.DataFrame(rows).with_columns(pl.selectors.float().fill_nan(None))
 
 
-def _extreme(draws: FloatArray, *, largest: bool) -> FloatArray:
-    filled = np.where(np.isnan(draws), -np.inf if largest else np.inf, draws)
-    found = filled.max(axis=1) if largest else filled.min(axis=1)
-    return np.where(np.isinf(found), np.nan, found)
-
-
 def _blank(values: Any, where: Any) -> FloatArray:
     return np.where(where, np.nan, values)
-
-
-def _nan(value: float | None) -> float:
-    return _NAN if value is None else value

@@ -105,7 +105,7 @@ def measurements_of(recorded: list[Recorded], where: Path) -> pl.DataFrame:
 def _read_rules(path: Path) -> list[Rule]:
     try:
         written = tomllib.loads(require_file(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}") from error
     rules = written.get("rule")
     if not isinstance(rules, list) or not rules or not all(isinstance(rule, dict) for rule in rules):

@@ -28,7 +28,7 @@ def read_suite(path: Path, verbs: dict[str, str]) -> tuple[str, list[Step]]:
     """
     try:
         written = tomllib.loads(require_file(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}") from error
     audits = written.get("audit")
     if not isinstance(audits, list) or not audits:

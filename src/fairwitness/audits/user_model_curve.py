@@ -41,7 +41,7 @@ def accuracy_gap_curve(config: CurveConfig) -> AuditResult:
     if config.charts:
         from fairwitness.report.user_model_charts import draw_curve
 
-        title = f"Group-reweighted {config.model} on {config.dataset}, {config.label}: strength 0 is the plain loss"
+        title = f"Group-reweighted {config.model} on {config.dataset}, {config.label}"
         files.append(draw_curve(curve, config.out / "curve.png", title))
     return AuditResult({"curve": curve, "points": points}, {}, files)
 

@@ -73,7 +73,7 @@ def read_loop(path: Path) -> LoopConfig:
     """The config in a file. Paths in it are relative to the file; an unknown key is an error with the near one."""
     try:
         table = tomllib.loads(read_text(Path(path)))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}") from error
     known = {one.name for one in fields(LoopConfig)}
     _check_keys(table, known, str(path))

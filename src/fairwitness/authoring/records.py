@@ -127,7 +127,7 @@ def _json_lines(text: str, path: Path) -> list[Any]:
             continue
         try:
             rows.append(json.loads(line))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{path}, line {number} is not valid JSON ({error}). Repair or remove that line.") from error
     return rows
 
@@ -135,6 +135,6 @@ def _json_lines(text: str, path: Path) -> list[Any]:
 def _parse(text: str, path: Path) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         hint = " Its lines look like JSON lines: name it .jsonl." if text.lstrip().startswith("{") and "\n{" in text.strip() else ""
         raise InputError(f"{path} is not valid JSON ({error}).{hint}") from error

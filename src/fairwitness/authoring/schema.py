@@ -160,7 +160,7 @@ def load_schema(name: str = "kosbi") -> Schema:
         )
     try:
         return _schema(tomllib.loads(require_file(path).read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             f"{path} is not a schema: {type(error).__name__} {error}. See the built-in kosbi.toml for an example."
         ) from error

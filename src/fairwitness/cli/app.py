@@ -104,7 +104,7 @@ def _check_toml(path: Path) -> None:
 
     try:
         tomllib.loads(require_file(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}") from error
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from fairwitness.datasets.download import DownloadConfig
+from fairwitness.progress import say
 
 
 def download(config: Annotated[DownloadConfig, Parameter(name="*")], *, json: bool = False) -> None:
@@ -48,6 +49,9 @@ def doctor(*names: str, timeout_s: float = 5.0, json: bool = False) -> None:
     for finding in findings:
         detail = "" if finding.state == "answers" else f"  ({finding.detail})"
         print(f"{finding.dataset:<18}{finding.state:<23}{finding.source}{detail}")
+    states = {finding.state for finding in findings}
+    if "unreachable" in states and "answers" not in states:
+        say("No source answered. Are you offline?")
 
 
 def card(name: str, /, *, json: bool = False) -> None:

@@ -49,7 +49,7 @@ def _gap_table(result: FairnessResult) -> Any:
 
     table = Table(title="Gaps: members − the rest (interval), p adjusted for all tests", box=None, pad_edge=False)
     for name in ("identity", "members", "SPD", "p", "EOpp", "p"):
-        table.add_column(name, justify="left" if name == "identity" else "right", no_wrap=name != "identity")
+        table.add_column(name, justify="left" if name == "identity" else "right", no_wrap=True)
     for row in result.per_identity.to_dicts():
         cells = [row["identity"], f"{row['n_A1']:,}"]
         if row["skipped"]:
@@ -68,12 +68,11 @@ def _spread_table(result: FairnessResult) -> Any:
     table = Table(
         "attribute", "metric", "class", "worst pair", "spread", title="Largest − smallest group", box=None, pad_edge=False
     )
-    shown = ("statistical_parity_spread", "equal_opportunity_spread", "group_accuracy_spread")
+    shown = {"statistical_parity_spread": "parity", "equal_opportunity_spread": "recall", "group_accuracy_spread": "accuracy"}
     for row in result.multigroup.to_dicts():
         if row["metric"] in shown:
             value = f"{_number(row['value'])} {_interval(row['low'], row['high'])}"
-            metric = row["metric"].removesuffix("_spread")
-            table.add_row(row["attribute"], metric, row["class"] or "", row["group"] or "", value)
+            table.add_row(row["attribute"], shown[row["metric"]], row["class"] or "", row["group"] or "", value)
     return table
 
 
@@ -82,7 +81,7 @@ def _number(value: float | None) -> str:
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"({low:.3f}, {high:.3f})"
+    return "" if low is None or high is None else f"({low:.2f}, {high:.2f})"
 
 
 def _chance(p: float | None) -> str:

@@ -114,6 +114,8 @@ class Dataset:
     tables: Mapping[str, Reader]
     document: Callable[[RawCopy], bytes] | None = None
     """The authors' own file, where an audit wants that rather than a table."""
+    splits: tuple[str, ...] = ()
+    """The splits there are; a dataset without any is all train, as on the Hub."""
     beside: tuple[str, ...] = ()
     """Files that are read along when --source names a single file and they lie beside it."""
     identities: tuple[str, ...] = ()

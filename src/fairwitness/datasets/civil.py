@@ -77,5 +77,10 @@ def _read_identities(copy: RawCopy, split: str) -> Iterator[pl.DataFrame]:
         yield frame.filter(pl.any_horizontal(pl.col(present).is_not_null()))
 
 
-DATASET = Dataset(card=CARD, tables={"comments": _read}, identities=jigsaw_shape.IDENTITIES)
-IDENTITIES = Dataset(card=CARD_IDENTITIES, tables={"comments": _read_identities}, identities=jigsaw_shape.IDENTITIES)
+DATASET = Dataset(card=CARD, tables={"comments": _read}, splits=("train", "validation", "test"), identities=jigsaw_shape.IDENTITIES)
+IDENTITIES = Dataset(
+    card=CARD_IDENTITIES,
+    tables={"comments": _read_identities},
+    splits=("train", "validation", "test"),
+    identities=jigsaw_shape.IDENTITIES,
+)

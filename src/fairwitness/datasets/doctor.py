@@ -83,4 +83,4 @@ def _knock(url: str, timeout_s: float, headers: dict[str, str]) -> tuple[str, st
                 return MANUAL, f"HTTP {response.status_code}: accept its terms and set HF_TOKEN"
             return DEAD, f"HTTP {response.status_code}"
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        return UNREACHABLE, f"no answer ({type(error).__name__}); are you offline?"
+        return UNREACHABLE, f"no answer ({type(error).__name__})"

@@ -90,7 +90,10 @@ def find(name: str) -> Dataset:
 
 
 def _check(config: DownloadConfig, dataset: Dataset) -> None:
-    splits.check(config.split)
+    split = splits.check(config.split)
+    if split not in (None, splits.ALL, *(dataset.splits or (splits.TRAIN,))):
+        there = " and ".join(dataset.splits) or "no splits"
+        raise InputError(f"{config.dataset} has no {split} split: it has {there}. Leave --split out.")
     if config.take is not None and not config.stream:
         raise InputError("--take only goes with --stream. To draw rows from the whole, use --sample.")
     for flag, rows in (("--sample", config.sample), ("--take", config.take)):

@@ -61,6 +61,12 @@ def table() -> pl.DataFrame:
     return pl.concat(_read(built_in(), ""))
 
 
+def recorded_scores() -> pl.DataFrame:
+    """What the built-in model said of the examples when this version was made (scripts/record_example_scores.py)."""
+    with files("fairwitness.datasets").joinpath("builtin", "examples_smollm2.parquet").open("rb") as stream:
+        return pl.read_parquet(stream)
+
+
 def _read(copy: RawCopy, _split: str) -> Iterator[pl.DataFrame]:
     for file in copy.need("examples", NAME, "*.parquet"):
         yield from parquet_batches(file)

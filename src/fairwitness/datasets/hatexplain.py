@@ -94,6 +94,8 @@ def _read(copy: RawCopy, split: str) -> Iterator[pl.DataFrame]:
     if not isinstance(posts, dict):
         raise InputError(f"{posts_file.shown} is not HateXplain's dataset.json: an object by post id was expected.")
     rows = [_row(post_id, post, divisions.get(post_id), posts_file) for post_id, post in posts.items()]
+    if split not in ("", splits.ALL) and not divisions:
+        raise InputError(f"{posts_file.shown} does not say which post is in which split: put post_id_divisions.json beside it.")
     yield splits.rows_of(_frame(rows, ""), split)
 
 
@@ -151,4 +153,10 @@ def _frame(rows: list[dict[str, Any]], split: str) -> pl.DataFrame:
     return pl.DataFrame([{"split": split or None} | row for row in rows], schema=SCHEMA)
 
 
-DATASET = Dataset(card=CARD, tables={"posts": _read}, beside=("post_id_divisions.json",), identities=IDENTITIES)
+DATASET = Dataset(
+    card=CARD,
+    tables={"posts": _read},
+    splits=("train", "validation", "test"),
+    beside=("post_id_divisions.json",),
+    identities=IDENTITIES,
+)

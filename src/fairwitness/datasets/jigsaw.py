@@ -50,4 +50,4 @@ def _read(copy: RawCopy, split: str) -> Iterator[pl.DataFrame]:
     return jigsaw_shape.comments(copy.only(files), split, "*")
 
 
-DATASET = Dataset(card=CARD, tables={"comments": _read}, identities=jigsaw_shape.IDENTITIES)
+DATASET = Dataset(card=CARD, tables={"comments": _read}, splits=("train", "validation", "test"), identities=jigsaw_shape.IDENTITIES)

@@ -42,7 +42,7 @@ def comments(copy: RawCopy, split: str, *patterns: str, more_identities: Sequenc
 
     Sub-types and identities that the release does not have are left out; its first piece decides, so that all pieces are alike.
     """
-    files = splits.choose(copy, copy.need("table of comments", *patterns), split)
+    files = splits.choose(copy, copy.need("table of comments", *patterns), split, by_rows=True)
     shares: list[str] | None = None
     for file in files:
         named, start = splits.of_file(file.name), 0
@@ -51,7 +51,10 @@ def comments(copy: RawCopy, split: str, *patterns: str, more_identities: Sequenc
                 shares = [name for name in (*SUBTYPES, *IDENTITIES, *more_identities) if name in frame.columns]
             shaped = shape(frame, where=file.shown, split=named, start=start, shares=shares)
             start += frame.height
-            yield splits.rows_of(shaped, split)
+            told = "split" in frame.columns or named
+            if not told and split in (splits.VALIDATION, splits.TEST):
+                raise InputError(f"{file.shown} does not say which split it is. Leave --split out to read all of it.")
+            yield splits.rows_of(shaped, split) if told else shaped
 
 
 def shape(frame: pl.DataFrame, *, where: str, split: str, start: int, shares: Sequence[str]) -> pl.DataFrame:

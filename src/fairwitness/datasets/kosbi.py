@@ -85,7 +85,7 @@ def _read(copy: RawCopy, split: str) -> Iterator[pl.DataFrame]:
     first_version = [file for file in files if "_v2_" not in file.name]
     for file in splits.choose(copy, first_version or files, split):
         rows = read_json(file)
-        if not isinstance(rows, list) or not rows or not set(OWN) <= set(rows[0]):
+        if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and set(OWN) <= set(row) for row in rows):
             raise InputError(f"{file.shown} is not a KoSBi file: a list of objects with {', '.join(OWN)} was expected.")
         named = splits.of_file(file.name)
         yield pl.DataFrame([_row(row, index, named) for index, row in enumerate(rows)], schema=SCHEMA)
@@ -109,4 +109,4 @@ def _row(row: dict[str, Any], index: int, split: str) -> dict[str, Any]:
     }
 
 
-DATASET = Dataset(card=CARD, tables={"sentences": _read})
+DATASET = Dataset(card=CARD, tables={"sentences": _read}, splits=("train", "validation", "test"))

@@ -16,7 +16,7 @@ CARD = Card(
     name="pokec",
     title="Pokec (user-modelling inputs)",
     licence="none stated by the repository that holds it; derived from SNAP soc-Pokec",
-    citation="Takac, Zabovsky (2012). Data Analysis in Public Social Networks; Purificato, Boratto, De Luca (2023). Toward a "
+    citation="Takac, Zabovsky (2012). Data Analysis in Public Social Networks; Purificato, Boratto, De Luca (2024). Toward a "
     "Responsible Fairness Analysis: From Binary to Multiclass and Multigroup Assessment in Graph Neural Network-Based User "
     "Modeling Tasks. Minds and Machines",
     warning="",

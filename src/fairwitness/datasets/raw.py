@@ -177,7 +177,7 @@ def readable(file: RawFile) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise _not_utf8(file) from error
-    except (OSError, EOFError, ValueError, zlib.error, tarfile.TarError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error, tarfile.TarError, zipfile.BadZipFile) as error:
         words = str(error).split("\n")[0]
         if "utf8" in words.lower() or "utf-8" in words.lower():
             raise _not_utf8(file) from error

@@ -7,7 +7,7 @@ import polars as pl
 
 KEY = "__draw"
 SLACK = 20_000
-"""How many rows beyond twice the wanted ones may be held before the rest are let go."""
+"""How many rows beyond the wanted ones may be held at least before the rest are let go."""
 
 
 def take(frames: Iterable[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]:
@@ -43,7 +43,7 @@ def sample(frames: Iterable[pl.DataFrame], rows: int, *, seed: int) -> Iterator[
         keyed = frame.with_columns(pl.Series(KEY, generator.random(frame.height)))
         held.append(_own(keyed.filter(pl.col(KEY) < limit)))
         kept += held[-1].height
-        if kept > 2 * rows + SLACK:
+        if kept > rows + max(rows // 2, SLACK):
             held = [_own(_smallest(held, rows))]
             kept, limit = rows, held[0].item(rows - 1, KEY)
     if not held:

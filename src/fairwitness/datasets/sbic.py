@@ -101,4 +101,4 @@ def _columns(posts: pl.DataFrame, split: str) -> pl.DataFrame:
     )
 
 
-DATASET = Dataset(card=CARD, tables={"posts": _read}, identities=CATEGORIES)
+DATASET = Dataset(card=CARD, tables={"posts": _read}, splits=("train", "validation", "test"), identities=CATEGORIES)

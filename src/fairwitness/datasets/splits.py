@@ -61,17 +61,20 @@ def of_file(name: str) -> str:
     return ""
 
 
-def choose(copy: RawCopy, files: Sequence[RawFile], split: str) -> list[RawFile]:
-    """The files of the wanted split; those that name none are kept, since their rows may.
+def choose(copy: RawCopy, files: Sequence[RawFile], split: str, *, by_rows: bool = False) -> list[RawFile]:
+    """The files of the wanted split. With `by_rows`, those that name none are left for their rows to tell.
 
-    Without a wish (empty `split`): train where the copy keeps its splits in separate files, everything otherwise.
+    Without a wish (empty `split`): train where the copy keeps its splits in separate files, everything otherwise. A copy
+    that names no split at all counts as train, as it does on the Hub.
     """
     named = {of_file(file.name) for file in files} - {""}
+    if not named and not by_rows and split in (VALIDATION, TEST):
+        raise InputError(f"{copy.shown} does not say which split it is. Leave --split out to read all of it.")
     if split == ALL or not named:
         return list(files)
     if not split:
         return [file for file in files if TRAIN not in named or of_file(file.name) == TRAIN]
-    chosen = [file for file in files if of_file(file.name) in (split, "")]
+    chosen = [file for file in files if of_file(file.name) == split or (by_rows and not of_file(file.name))]
     if not chosen:
         raise InputError(f"{copy.shown} has no {split} split; it has: {', '.join(sorted(named))}. Choose with --split.")
     return chosen

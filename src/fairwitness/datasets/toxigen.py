@@ -65,4 +65,4 @@ def _columns(frame: pl.DataFrame, split: str) -> pl.DataFrame:
     )
 
 
-DATASET = Dataset(card=CARD, tables={"statements": _read}, identities=IDENTITIES)
+DATASET = Dataset(card=CARD, tables={"statements": _read}, splits=("train", "test"), identities=IDENTITIES)

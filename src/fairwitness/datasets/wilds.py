@@ -42,4 +42,6 @@ def _read(copy: RawCopy, split: str) -> Iterator[pl.DataFrame]:
     return jigsaw_shape.comments(copy, split, "all_data_with_identities.csv", "*.csv", "*.parquet", more_identities=GROUPS)
 
 
-DATASET = Dataset(card=CARD, tables={"comments": _read}, identities=(*jigsaw_shape.IDENTITIES, *GROUPS))
+DATASET = Dataset(
+    card=CARD, tables={"comments": _read}, splits=("train", "validation", "test"), identities=(*jigsaw_shape.IDENTITIES, *GROUPS)
+)

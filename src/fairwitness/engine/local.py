@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from fairwitness.engine.contract import Scorer, part_key, score_part
-from fairwitness.runs import Parts
+from fairwitness.parts import Parts
 
 
 def map_parts(

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 Array = np.ndarray[Any, Any]
+# Most numbers gathered at once on a GPU: 1 GiB of them; wider features are taken in several columns at a time.
+GATHERED = 2**28
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,28 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, features: Tensor, matrix: Tensor) -> Tensor:
         ctx.matrix = matrix
-        return matrix @ features
+        return product(matrix, features)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        return ctx.matrix @ gradient.contiguous(), None
+        return product(ctx.matrix, gradient.contiguous()), None
+
+
+def product(matrix: Tensor, features: Tensor) -> Tensor:
+    """Sparse CSR times dense, with the same bits every time.
+
+    On a GPU the library's sparse product sums in an order that changes from run to run; a segment per row does not.
+    """
+    if not features.is_cuda:
+        return matrix @ features
+    lengths, columns = matrix.crow_indices().diff().long(), matrix.col_indices()
+    values = matrix.values().unsqueeze(1)
+    width = max(1, GATHERED // max(1, len(columns)))
+    parts = [
+        torch.segment_reduce(values * part.contiguous().index_select(0, columns), "sum", lengths=lengths, axis=0, unsafe=True)
+        for part in torch.split(features, width, dim=1)
+    ]
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
 
 def normalised(edges: Array, n_users: int) -> Adjacency:

@@ -34,6 +34,8 @@ FREQUENCIES: dict[str, dict[str, tuple[int, ...]]] = {
 # The column that steers what a user clicks, how often a click follows it, and how many values each item attribute has.
 STEERING = {"alibaba": "buy", "jd": "expense"}
 FOLLOWS = 0.5
+# Rounds of calibration, and the share of Σ clicks² that are different pairs of users (seen in such graphs).
+ROUNDS, SHARED_ONCE = 4, 0.97
 VALUES = {
     "alibaba": {"cid1": 2_820, "cid2": 51_792, "cid3": 20_487},
     "jd": {"cid1": 90, "cid2": 500, "cid3": 2_056, "brand": 9_000},
@@ -92,8 +94,7 @@ def generate(dataset: str, *, scale: float = 1.0, seed: int = 0) -> Generated:
         for name, count in VALUES[dataset].items()
     }  # fmt: skip
     attributes = {name: np.unique(codes, return_inverse=True)[1] for name, codes in attributes.items()}
-    popularity = popular(n_items, n_clicks, counts["edges"] * scale, generator)
-    clicks = _clicks(columns[STEERING[dataset]], popularity, n_clicks, generator)
+    clicks = _calibrated(columns[STEERING[dataset]], n_items, n_clicks, counts["edges"] * scale, generator)
     category = "cid3" if dataset == "jd" else "cid1"
     fields = sample_fields(clicks[0], attributes[category][clicks[1]], n_users, seed=seed)
     return Generated(dataset, columns, clicks, attributes, co_click_edges(clicks[0], clicks[1], n_users), fields)
@@ -114,6 +115,20 @@ def popular(n_items: int, n_clicks: int, n_pairs: float, generator: np.random.Ge
         expected = shares(middle) * n_clicks
         low, high = (middle, high) if float((expected**2 + expected).sum()) < n_pairs else (low, middle)
     return np.asarray(generator.permutation(shares(low)))
+
+
+def _calibrated(steering: Array, n_items: int, n_clicks: int, n_pairs: float, generator: np.random.Generator) -> Array:
+    """Clicks whose co-click graph has about `n_pairs` directed edges: drawn a few times, each aiming by how far the last was off.
+
+    Σ clicks² over items counts a pair of users once for every item they share, and so is a little more than the edges.
+    """
+    aim = n_pairs
+    clicks = np.empty((2, 0), np.int64)
+    for _ in range(ROUNDS):
+        clicks = _clicks(steering, popular(n_items, n_clicks, aim, generator), n_clicks, generator)
+        found = float((np.bincount(clicks[1], minlength=n_items).astype(float) ** 2).sum()) * SHARED_ONCE
+        aim *= n_pairs / found
+    return clicks
 
 
 def _classes(weights: tuple[int, ...], n: int, generator: np.random.Generator) -> Array:

@@ -26,7 +26,18 @@ def read_csv(path: Path, *, separator: str = ",", names: list[str] | None = None
         raise InputError(f"{path} cannot be read as CSV: {str(error).splitlines()[0][:160]}") from error
     if table.num_rows == 0:
         raise InputError(f"{path} has no rows.")
+    _refuse_other_encodings(table, path)
     return table
+
+
+def _refuse_other_encodings(table: pa.Table, path: Path) -> None:
+    """pyarrow takes what is not UTF-8 for bytes, and shows it only when a name or a value is looked at."""
+    try:
+        wrong = [name for name in table.column_names if pa.types.is_binary(table.schema.field(name).type)]
+    except (UnicodeDecodeError, KeyError):
+        wrong = ["its header"]
+    if wrong:
+        raise InputError(f"{path} is not UTF-8 ({wrong[0]}). Convert it first: iconv -f LATIN1 -t UTF-8 {path.name}")
 
 
 def read_array(path: Path) -> np.ndarray[Any, Any]:

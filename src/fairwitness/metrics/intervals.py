@@ -33,6 +33,8 @@ def wilson(successes: Any, trials: Any, *, confidence: float = 0.95) -> tuple[Fl
 def resample(cells: Any, *, replicates: int, seed: int, axes: int) -> NDArray[np.int64]:
     """Bootstrap counts: [replicate, ...] for `cells` whose last `axes` axes hold the cells of one table.
 
+    Half a row is added to every cell before drawing, so that a cell of 0 does not stay 0 in every replicate: with a handful of
+    positives the plain bootstrap's 95 % interval covers 84 %, this one 95 % (tests/metrics/test_intervals.py).
     Each table is drawn from its own stream, seeded by its own counts: its interval changes neither with its name, nor with
     its place, nor with what else was counted.
     """
@@ -43,7 +45,7 @@ def resample(cells: Any, *, replicates: int, seed: int, axes: int) -> NDArray[np
         total = int(table.sum())
         if total:
             stream = np.random.default_rng([seed, *table.tolist()])
-            drawn[:, index] = stream.multinomial(total, table / total, size=replicates)
+            drawn[:, index] = stream.multinomial(total, _smoothed(table, 0.5), size=replicates)
     return drawn.reshape(replicates, *cells.shape)
 
 
@@ -51,15 +53,13 @@ def resample_groups(cells: Any, *, replicates: int, seed: int) -> NDArray[np.int
     """Bootstrap counts [replicate, group, …] of groups that exclude each other, each resampled within its own size.
 
     Groups are drawn in an order that depends on their counts alone, so what they are called changes nothing; groups with the
-    same counts still get draws of their own.
+    same counts still get draws of their own. 1 / classes of a row is added to every cell, for the reason given above.
     """
     cells = np.asarray(cells, np.int64)
     tables = cells.reshape(len(cells), -1)
     order = np.lexsort(tables.T)
     sizes = tables.sum(axis=1)
-    chances = tables / np.maximum(sizes, 1)[:, None]
-    # An empty group draws nothing, whatever its chances; they only have to be chances.
-    chances[sizes == 0, 0] = 1
+    chances = _smoothed(tables, 1 / cells.shape[-1])
     stream = np.random.default_rng([seed, len(cells), int(sizes.sum())])
     drawn = np.empty((replicates, *tables.shape), np.int64)
     drawn[:, order] = stream.multinomial(sizes[order], chances[order], size=(replicates, len(cells)))
@@ -106,6 +106,11 @@ def normal_quantile(confidence: float) -> float:
     from scipy.special import ndtri
 
     return float(ndtri(0.5 + confidence / 2))
+
+
+def _smoothed(tables: NDArray[np.int64], added: float) -> FloatArray:
+    more = tables + added
+    return np.asarray(more / more.sum(axis=-1, keepdims=True), float)
 
 
 def _bisect(auc: FloatArray, m: Any, n: Any, z: float, *, inner: FloatArray, outer: FloatArray) -> FloatArray:

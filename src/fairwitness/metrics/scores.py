@@ -183,6 +183,17 @@ class BinnedScores(ScoreTable):
                 self._unknown[name] = _plus(self._unknown.get(name), self._side(part, bins, from_bitmap(unknown, len(bins))))
         self.names = list(self._members)
 
+    def merge(self, other: "BinnedScores") -> None:
+        """Add what was counted over the same bins elsewhere."""
+        assert np.array_equal(self.edges, other.edges)
+        self.lowest, self.highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
+        if other._everyone is not None:
+            self._everyone = _plus(self._everyone, other._everyone)
+        for mine, theirs in ((self._members, other._members), (self._unknown, other._unknown)):
+            for name, found in theirs.items():
+                mine[name] = _plus(mine.get(name), found)
+        self.names = list(self._members)
+
     def overall(self) -> Side:
         return self._everyone or self._empty()
 

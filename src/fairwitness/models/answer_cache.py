@@ -53,10 +53,15 @@ class AnswerCache:
                 "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?)", (name, service, text, error, time.time())
             )
 
-    def note_start(self, service: str) -> None:
-        """Remember that a request was sent now, so that a run after a kill knows what of the quota is spent."""
+    def note_start(self, service: str) -> int:
+        """Remember that a request is sent now, so that a run after a kill knows what of the quota is spent; its number comes back."""
         with self._failures():
-            self._connection().execute("INSERT INTO starts VALUES (?, ?)", (service, time.time()))
+            return self._connection().execute("INSERT INTO starts VALUES (?, ?)", (service, time.time())).lastrowid or 0
+
+    def note_answer(self, number: int) -> None:
+        """The request of this number was answered now: it arrived at the service no later."""
+        with self._failures():
+            self._connection().execute("UPDATE starts SET at = ? WHERE rowid = ?", (time.time(), number))
 
     def recent_starts(self, service: str, within_s: float) -> list[float]:
         """How many seconds ago each request of the last `within_s` seconds was sent; older ones are forgotten."""

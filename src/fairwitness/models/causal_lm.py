@@ -70,14 +70,17 @@ class CausalLM:
             self._packs = _fast_pass_agrees(self)
         return self._packs
 
-    def score(self, items: Sequence[Item]) -> list[Scored]:
-        """Score (prefix tokens, [continuation tokens, …]) items, in their order."""
+    def score(self, items: Sequence[Item], *, whole: bool = False) -> list[Scored]:
+        """Score (prefix tokens, [continuation tokens, …]) items, in their order.
+
+        With `whole`, the prefix is scored too: each sum and count is over all tokens of prefix and continuation but the first.
+        """
         results = [self._refusal(item) for item in items]
         rows = [index for index, refusal in enumerate(results) if refusal.error is None]
         alone = [index for index in rows if not self.packs or _length(items[index]) > self._batch_limit()]
         packed = sorted(set(rows) - set(alone))
         for indices, way in ((packed, self._packed), (alone, self._plain)):
-            for index, answer in zip(indices, way([items[index] for index in indices]), strict=True):
+            for index, answer in zip(indices, way([items[index] for index in indices], whole), strict=True):
                 results[index] = answer
         return results
 
@@ -105,7 +108,8 @@ class CausalLM:
         """Token ids with the special tokens that stand in front of a text, but none behind it; never empty."""
         found = [list(ids) for ids in self.tokenizer(list(texts))["input_ids"]] if texts else []
         end = self.tokenizer.eos_token_id
-        strips = end is not None and bool(found) and self.tokenizer("")["input_ids"][1:] == [end]
+        letter = self.tokenizer("a")["input_ids"]
+        strips = end is not None and len(letter) > 1 and letter[-1] == end
         start = self.tokenizer.bos_token_id if self.tokenizer.bos_token_id is not None else end
         found = [ids[:-1] if strips else ids for ids in found]
         return [ids or ([start] if start is not None else []) for ids in found]
@@ -135,40 +139,48 @@ class CausalLM:
         """Rows longer than this would change the positions of others in their batch (dynamic and long rotary scaling)."""
         return _positions_depend_on_batch(self.model.config.get_text_config())
 
-    def _packed(self, items: Sequence[Item]) -> list[Scored]:
+    def _packed(self, items: Sequence[Item], whole: bool) -> list[Scored]:
         if not items:
             return []
         shared = packing.shared_head([prefix for prefix, _ in items])
-        with torch.inference_mode():
-            head = self.head(items[0][0][:shared])
+        # When prefixes are scored, the head's last token stays with the bodies, to predict their first.
+        shared = shared - 1 if whole and shared else shared
+        first = items[0][0]
+        head = self.head(first[:shared])
+        heads_own: torch.Tensor | int = 0
+        if whole and shared:
+            with torch.inference_mode():
+                heads_own = plain_pass.continuation_logprobs(self.model, [(first[:1], first[1 : shared + 1])], self.device)
         bodies = [(prefix[shared:], continuations) for prefix, continuations in items]
 
         def one_pass(rows: Sequence[int]) -> torch.Tensor:
-            batch = tree_attention.build([bodies[row] for row in rows], self.device, head=head)
-            return tree_attention.run(self.model, batch)
+            batch = tree_attention.build([bodies[row] for row in rows], self.device, head=head, whole=whole)
+            return tree_attention.run(self.model, batch) + heads_own
 
         lengths = [len(body) + sum(len(tokens) - 1 for tokens in ends) for body, ends in bodies]
-        return self._in_batches(items, lengths, one_pass)
+        return self._in_batches(items, lengths, one_pass, whole)
 
-    def _plain(self, items: Sequence[Item]) -> list[Scored]:
+    def _plain(self, items: Sequence[Item], whole: bool) -> list[Scored]:
         # A batch never mixes rows whose positions depend on each other, so with such a model each row goes alone.
         alone = self._batch_limit() < 2**30
 
         def one_pass(rows: Sequence[int]) -> torch.Tensor:
             pairs = [(items[row][0], tokens) for row in rows for tokens in items[row][1]]
+            pairs = [(prefix[:1], [*prefix[1:], *tokens]) for prefix, tokens in pairs] if whole else pairs
             size = 1 if alone else len(pairs)
             parts = [
                 plain_pass.continuation_logprobs(self.model, pairs[k : k + size], self.device) for k in range(0, len(pairs), size)
             ]
             return torch.cat(parts)
 
-        return self._in_batches(items, [_length(item) * len(item[1]) for item in items], one_pass)
+        return self._in_batches(items, [_length(item) * len(item[1]) for item in items], one_pass, whole)
 
     def _in_batches(
-        self, items: Sequence[Item], lengths: Sequence[int], one_pass: Callable[[Sequence[int]], torch.Tensor]
+        self, items: Sequence[Item], lengths: Sequence[int], one_pass: Callable[[Sequence[int]], torch.Tensor], whole: bool
     ) -> list[Scored]:
         """Run all rows through `one_pass` in batches; where memory runs out, in smaller ones."""
-        scored = [1 + sum(len(tokens) - 1 for tokens in continuations) for _, continuations in items]
+        own = [len(prefix) - 1 if whole else 0 for prefix, _ in items]
+        scored = [1 + own[row] + sum(len(tokens) - 1 for tokens in ends) for row, (_, ends) in enumerate(items)]
         vocabulary = self.model.config.get_text_config().vocab_size
         answers: list[Scored] = [Scored(error="out of memory on this row alone")] * len(items)
         waiting = list(range(len(items)))
@@ -176,17 +188,18 @@ class CausalLM:
         while waiting:
             limits = {"budget": self.token_budget, "scored_budget": max(1, _LOGITS.get(self.device.type, 2**25) // vocabulary)}
             batches = packing.plan([lengths[row] for row in waiting], scored=[scored[row] for row in waiting], **limits)
-            waiting = self._try_batches([[waiting[place] for place in batch] for batch in batches], one_pass, done)
+            waiting = self._try_batches([[waiting[place] for place in batch] for batch in batches], lengths, one_pass, done)
         for rows, sums in done:
             values = iter(sums.cpu().numpy().astype(np.float64).tolist())
             for row in rows:
-                counts = tuple(len(tokens) for tokens in items[row][1])
+                counts = tuple(own[row] + len(tokens) for tokens in items[row][1])
                 answers[row] = Scored(tuple(next(values) for _ in counts), counts)
         return answers
 
     def _try_batches(
         self,
         batches: list[list[int]],
+        lengths: Sequence[int],
         one_pass: Callable[[Sequence[int]], torch.Tensor],
         done: list[tuple[list[int], torch.Tensor]],
     ) -> list[int]:
@@ -202,7 +215,7 @@ class CausalLM:
                 if len(rows) == 1:
                     return rest[1:]
                 self.batches_halved += 1
-                self.token_budget = max(1, self.token_budget // 2)
+                self.token_budget = max(1, min(self.token_budget, sum(lengths[row] for row in rows)) // 2)
                 return rest
         return []
 

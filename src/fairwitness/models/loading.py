@@ -1,6 +1,8 @@
 """From a name to a model in memory: built-in names, the hub, local folders, GGUF files; and plain words where that fails."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,9 @@ from typing import Any
 import torch
 
 from fairwitness.errors import ModelError, suggestion
+from fairwitness.files import content_hash
 from fairwitness.models.devices import choose_device, choose_dtype
+from fairwitness.models.fused_norms import fuse_norms
 from fairwitness.registry import names
 
 _WEIGHTS = ("*.safetensors", "*.bin", "*.gguf", "*.index.json")
@@ -37,12 +41,14 @@ def load_parts(name: str, *, device: str = "auto", dtype: str = "auto", quantize
         arguments["quantization_config"] = _four_bits(place, number)
     from transformers import AutoModelForCausalLM
 
-    with _explained(name):
+    with explained(name):
         model, info = AutoModelForCausalLM.from_pretrained(source, **arguments)
         tokenizer = load_tokenizer(name)
     _require_head(name, info)
     model = model if quantize else model.to(place)
     model.eval().requires_grad_(False)
+    if place.type == "cuda":
+        fuse_norms(model)
     return LoadedParts(model, tokenizer, place, number)
 
 
@@ -51,7 +57,7 @@ def load_tokenizer(name: str) -> Any:
     from transformers import AutoTokenizer
 
     source, extra = locate(name)
-    with _explained(name):
+    with explained(name):
         tokenizer = AutoTokenizer.from_pretrained(source, **extra)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
@@ -76,6 +82,34 @@ def locate(name: str) -> tuple[str, dict[str, Any]]:
     return name, {}
 
 
+def fingerprint(name: str) -> str:
+    """A short hash of the weights behind a name, without reading all of them: samples of the files, or the hub's commit."""
+    source, extra = locate(name)
+    folder = Path(source)
+    if not folder.is_dir():
+        from transformers import AutoConfig
+
+        with explained(name):
+            return str(getattr(AutoConfig.from_pretrained(source), "_commit_hash", None) or "unknown")
+    wanted = [extra["gguf_file"]] if extra else ["config.json", "tokenizer.json", *_WEIGHTS]
+    files = sorted({path for pattern in wanted for path in folder.glob(pattern)})
+    parts: list[str | bytes] = []
+    for path in files:
+        parts += [path.name, *_samples(path)]
+    return content_hash(*parts)
+
+
+def _samples(path: Path, *, pieces: int = 64, size: int = 4096) -> list[bytes]:
+    """The length of a file and pieces of it at even distances, its beginning and its end included."""
+    length = path.stat().st_size
+    with path.open("rb") as stream:
+        found = [length.to_bytes(8, "little")]
+        for piece in range(pieces):
+            stream.seek(max(0, (length - size) * piece // (pieces - 1)))
+            found.append(stream.read(size))
+    return found
+
+
 def _require_weights(folder: Path) -> None:
     if not (folder / "config.json").is_file():
         ggufs = sorted(folder.glob("*.gguf"))
@@ -92,7 +126,7 @@ def _require_causal(name: str, source: str, extra: dict[str, Any]) -> None:
     from transformers import AutoConfig
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-    with _explained(name):
+    with explained(name):
         config = AutoConfig.from_pretrained(source, **extra)
     architectures = [str(word) for word in getattr(config, "architectures", None) or []]
     causal = any(word.endswith(_CAUSAL) for word in architectures) or (not architectures and not _masked(config))
@@ -131,23 +165,17 @@ def _four_bits(place: torch.device, number: str) -> Any:
     return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=getattr(torch, number))
 
 
-class _explained:  # noqa: N801 - used as a function
+@contextmanager
+def explained(name: str) -> Iterator[None]:
     """Turn what the hub and the readers of weights raise into one sentence."""
+    from safetensors import SafetensorError
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: Any) -> None:
-        if (
-            kind is None
-            or isinstance(error, ModelError)
-            or not isinstance(error, OSError | ValueError | KeyError | RuntimeError | ImportError)
-        ):
-            return
-        raise ModelError(_reason(self._name, error)) from error
+    try:
+        yield
+    except ModelError:
+        raise
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
+        raise ModelError(_reason(name, error)) from error
 
 
 def _reason(name: str, error: BaseException) -> str:

@@ -19,7 +19,7 @@ def out_of_memory(error: BaseException, device: torch.device) -> bool:
     words = str(error).lower()
     if not (isinstance(error, MemoryError | torch.OutOfMemoryError) or any(sign in words for sign in _SIGNS)):
         return False
-    gc.collect()
     if device.type == "cuda":
+        gc.collect()
         torch.cuda.empty_cache()
     return True

@@ -74,6 +74,11 @@ class NgramClassifier:
         return path
 
 
+# What numpy, zip and JSON raise on a file that is not what it says.
+_OF_THE_CONTENT = (ValueError, LookupError, TypeError, AttributeError, RuntimeError, MemoryError, OverflowError, SyntaxError)
+_DAMAGED = (*_OF_THE_CONTENT, OSError, EOFError, zipfile.BadZipFile, zlib.error)
+
+
 def load_ngram_classifier(path: Path) -> NgramClassifier:
     """Read a checkpoint. Arrays only: nothing in the file can run."""
     try:
@@ -82,7 +87,7 @@ def load_ngram_classifier(path: Path) -> NgramClassifier:
             weights = np.zeros_like(arrays["idf"])
             weights[arrays["kept"]] = arrays["weights"]
             return NgramClassifier(NgramSettings(**head["settings"]), arrays["idf"], weights, head["about"])
-    except (OSError, ValueError, KeyError, TypeError, IndexError, zipfile.BadZipFile, zlib.error) as error:
+    except _DAMAGED as error:
         raise ModelError(f"{path} is not a checkpoint of the built-in classifier, or it is damaged ({error}).") from error
 
 

@@ -288,8 +288,7 @@ class Client:
         assert self._pacer is not None
         if not self._pacer.acquire(self._stop):
             raise _StoppedError
-        if self.cache is not None and self.limits.per_minute is not None:
-            self.cache.note_start(self.service.url)
+        noted = self.cache.note_start(self.service.url) if self.cache is not None and self.limits.per_minute is not None else 0
         self.ledger.add(calls=1, retries=int(attempt > 1))
         outcome = _Outcome(Next.RETRY)
         try:
@@ -298,6 +297,8 @@ class Client:
                 self._keep(name, outcome.payload, outcome.failure or None)
         finally:
             self._pacer.release(refused=outcome.refused)
+            if self.cache is not None and noted:
+                self.cache.note_answer(noted)
         if outcome.refused and outcome.retry_after_s is not None:
             self._pacer.hold(self.limits.patience.wait(attempt, outcome.retry_after_s))
         return outcome

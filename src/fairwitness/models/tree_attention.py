@@ -57,7 +57,7 @@ class TreeBatch:
     heard: dict[int, Layer] | None = None
     """Where to leave every layer's keys and values, when this pass computes a head."""
     calls: int = 0
-    masks: dict[tuple[int | None, torch.dtype], Tensor] = field(default_factory=dict)
+    masks: dict[tuple[int | None, torch.dtype, int], Tensor] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -69,12 +69,12 @@ class TreeBatch:
         """Slots in a row."""
         return int(self.branch.shape[1])
 
-    def mask(self, window: int | None, dtype: torch.dtype) -> Tensor:
-        """(rows, 1, width, head + width), 0 where a token may look and -inf where not; made once per window and dtype."""
+    def mask(self, window: int | None, dtype: torch.dtype, repeats: int = 1) -> Tensor:
+        """(rows, 1, repeats * width, head + width), 0 where a token may look and -inf where not; made once per kind of layer."""
         length = self.head.length if self.head else 0
-        key = (window, dtype)
+        key = (window, dtype, repeats)
         if key not in self.masks:
-            self.masks[key] = self._mask(window, length, dtype)
+            self.masks[key] = self._mask(window, length, dtype).repeat(1, 1, repeats, 1)
         return self.masks[key]
 
     def _mask(self, window: int | None, length: int, dtype: torch.dtype) -> Tensor:
@@ -111,11 +111,18 @@ class Head:
 
 
 def build(
-    rows: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]], device: torch.device | str, *, head: Head | None = None
+    rows: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]],
+    device: torch.device | str,
+    *,
+    head: Head | None = None,
+    whole: bool = False,
 ) -> TreeBatch:
-    """Lay out rows of (body, continuations). Every body and every continuation has at least one token."""
+    """Lay out rows of (body, continuations). Every body and every continuation has at least one token.
+
+    With `whole`, each continuation's sum also holds its body's tokens behind the body's first.
+    """
     start = head.length if head else 0
-    pieces = [_Row(body, continuations, start) for body, continuations in rows]
+    pieces = [_Row(body, continuations, start, whole=whole) for body, continuations in rows]
     lengths = np.array([len(piece.tokens) for piece in pieces])
     width, flat_starts = int(lengths.max()), np.concatenate([[0], np.cumsum(lengths)[:-1]])
     slots = np.concatenate([row * width + np.arange(length) for row, length in enumerate(lengths)])
@@ -131,6 +138,10 @@ def build(
     def tensor(values: np.ndarray) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64)).to(device, non_blocking=True)
 
+    def small(values: np.ndarray) -> Tensor:
+        # Compared with one another for every pair of tokens, so their size counts.
+        return torch.from_numpy(values.astype(np.int32)).to(device, non_blocking=True).view(len(pieces), width)
+
     def joined(name: str, offsets: np.ndarray | None = None) -> Tensor:
         arrays = [np.asarray(getattr(piece, name), dtype=np.int64) for piece in pieces]
         if offsets is not None:
@@ -142,8 +153,8 @@ def build(
         positions=tensor(positions),
         slots=tensor(slots),
         sources=tensor(sources),
-        branch=tensor(branch).view(len(pieces), width),
-        grid_positions=tensor(grid).view(len(pieces), width),
+        branch=small(branch),
+        grid_positions=small(grid),
         selected=joined("selected", flat_starts),
         picks=joined("picks", selected_before),
         targets=joined("targets"),
@@ -157,10 +168,12 @@ def build(
 class _Row:
     """One row's part of the batch, counted from its own start."""
 
-    def __init__(self, body: Sequence[int], continuations: Sequence[Sequence[int]], start: int) -> None:
+    def __init__(self, body: Sequence[int], continuations: Sequence[Sequence[int]], start: int, *, whole: bool) -> None:
         self.n = len(continuations)
         self.tokens = list(body)
-        self.selected = [len(body) - 1]
+        own = len(body) - 1 if whole else 0
+        scored_body = list(body[len(body) - own :])
+        self.selected = list(range(len(body) - 1 - own, len(body)))
         self.branch = [0] * len(body)
         places = [np.arange(start, start + len(body))]
         self.picks: list[int] = []
@@ -169,13 +182,13 @@ class _Row:
         for index, continuation in enumerate(continuations):
             inner = list(continuation[:-1])
             first = len(self.selected)
-            self.picks += [0, *range(first, first + len(inner))]
+            self.picks += [*range(own + 1), *range(first, first + len(inner))]
             self.selected += range(len(self.tokens), len(self.tokens) + len(inner))
             self.tokens += inner
             self.branch += [index + 1] * len(inner)
             places.append(np.arange(start + len(body), start + len(body) + len(inner)))
-            self.targets += continuation
-            self.owners += [index] * len(continuation)
+            self.targets += [*scored_body, *continuation]
+            self.owners += [index] * (own + len(continuation))
         self.positions = np.concatenate(places)
 
 
@@ -256,7 +269,7 @@ def tree_attention(
             for early, late in zip(batch.head.layers[module.layer_idx], folded[1:], strict=True)
         ]
     window = sliding_window if sliding_window is not None and int(sliding_window) < _reach(batch) else None
-    out = _attend(*folded, mask=batch.mask(window, query.dtype), scaling=scaling, softcap=softcap)
+    out = _attend(*folded, batch=batch, window=window, scaling=scaling, softcap=softcap)
     flat = out.transpose(1, 2).reshape(batch.rows * batch.width, *out.shape[1::2])
     return flat[batch.slots][None], None
 
@@ -275,12 +288,21 @@ def _fold(states: Tensor, batch: TreeBatch) -> Tensor:
     return flat.reshape(batch.rows, batch.width, heads, size).transpose(1, 2)
 
 
-def _attend(query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor, scaling: float | None, softcap: float | None) -> Tensor:
-    """Softmax attention of (rows, heads, width, size) against fewer key heads, without repeating the keys."""
+# Where a row is this long, a mask for each query head would weigh more than keys for each.
+_LONG = 1024
+
+
+def _attend(
+    query: Tensor, key: Tensor, value: Tensor, *, batch: TreeBatch, window: int | None, scaling: float | None, softcap: float | None
+) -> Tensor:
+    """Softmax attention of (rows, heads, width, size) against fewer key heads: short rows without repeating the keys."""
     rows, heads, width, size = query.shape
     groups = heads // key.shape[1]
+    if width > _LONG:
+        key, value = (states.repeat_interleave(groups, dim=1) for states in (key, value))
+        groups = 1
+    mask = batch.mask(window, query.dtype, groups)
     query = query.reshape(rows, heads // groups, groups * width, size)
-    mask = mask.repeat(1, 1, groups, 1) if groups > 1 else mask
     if softcap is None:
         out = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling)
     else:

@@ -35,16 +35,21 @@ def page_of(folders: Sequence[Path], *, title: str = "Fair Witness report") -> s
 
 def sections_of(folders: Sequence[Path]) -> list[Section]:
     """One section per audit in the folders, each with its provenance and an anchor of its own."""
-    many = len(folders) > 1
-    made = []
+    made: list[Section] = []
+    places: list[str] = []
     for number, folder in enumerate(folders):
         for recorded in recorded_in(folder):
             if recorded.kind in STEPS and recorded.finished:
                 continue
             section = make_section(recorded)
-            title = f"{section.title} ({folder.name})" if many else section.title
-            made.append(replace(section, title=title, anchor=f"{recorded.name}-{number}", provenance=provenance(recorded)))
-    return made
+            made.append(replace(section, anchor=f"{recorded.name}-{number}", provenance=provenance(recorded)))
+            places.append(f"{folder.name}/{recorded.name}")
+    titles = [section.title for section in made]
+    # Two audits of one kind are told apart by where they lie.
+    return [
+        replace(section, title=f"{section.title} ({place})") if titles.count(section.title) > 1 else section
+        for section, place in zip(made, places, strict=True)
+    ]
 
 
 def make_section(recorded: Recorded) -> Section:

@@ -36,6 +36,7 @@ def heat_maps(table: pl.DataFrame, title: str) -> Any:
     figure, axes = new_figure(width, height, nrows=len(shown), ncols=1, squeeze=False, height_ratios=[1 + r for r in heights])
     for axis, name in zip(axes[:, 0], shown, strict=True):
         _map(axis, table.filter(pl.col("metric") == name), groups, name)
+    axes[-1, 0].set_xlabel(f"group of {table['attribute'][0]}", fontsize=9, color=INK)
     figure.suptitle(title, fontsize=11, color=INK, x=0.01, ha="left")
     return figure
 
@@ -52,7 +53,7 @@ def _map(axis: Any, table: pl.DataFrame, groups: list[str], name: str) -> None:
     axis.imshow(np.where(np.isfinite(values), values, np.nan), cmap="Blues", vmin=0, vmax=top * 1.15, aspect="auto")
     for y, class_ in enumerate(classes):
         for x, group in enumerate(groups):
-            _cell(axis, x, y, cells.get((class_, group)), values[y, x] > 0.62 * top * 1.15)
+            _cell(axis, x, y, cells.get((class_, group)), values[y, x] > 0.52 * top * 1.15)
     for edge in range(1, len(classes)):
         axis.axhline(edge - 0.5, color="white", linewidth=1.5)
     for edge in range(1, len(groups)):
@@ -103,5 +104,14 @@ def draw_curve(curve: pl.DataFrame, path: Path, title: str) -> Path:
         )
     axis.set_xlabel(f"{label} (mean over seeds; bars: one standard deviation)", fontsize=9, color=INK)
     axis.set_ylabel("accuracy", fontsize=9, color=INK)
+    axis.text(
+        0.99,
+        0.02,
+        "numbers: strength of the weights · square: plain loss",
+        transform=axis.transAxes,
+        ha="right",
+        fontsize=8,
+        color=GREY,
+    )
     axis.set_title(title, loc="left", fontsize=11, color=INK)
     return save_figure(figure, path)

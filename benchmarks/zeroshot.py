@@ -1,0 +1,203 @@
+"""Zero-shot scoring and Integrated Gradients on this CPU with the built-in model, each beside its peer in the same run.
+
+The floor: the operations that must be done once (every token behind the shared instruction through every linear layer, attention,
+the vocabulary where a label token is scored) over the matrix-product rate measured in this run for the model's own shapes.
+With FAIRWITNESS_SHARED set the comments are real (HateXplain), else made up. BENCH_ROWS (200) says how many.
+"""
+
+import csv
+import os
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from fairwitness.explain.integrated_gradients import Prompt, Settings, attribute
+from fairwitness.models import plain_pass
+from fairwitness.models.devices import multiplies_bfloat16
+from fairwitness.models.prompting import text_spans
+from fairwitness.scorers.zero_shot import ZeroShot
+
+ROWS = int(os.environ.get("BENCH_ROWS", "200"))
+FEW = max(4, ROWS // 8)
+
+
+def comments(n: int) -> list[str]:
+    """Real comments where there are some; else sentences of like length."""
+    dice = random.Random(0)
+    if shared := os.environ.get("FAIRWITNESS_SHARED"):
+        with (Path(shared) / "data/toxicity/hatexplain/hatexplain_wide.csv").open(encoding="utf-8", newline="") as stream:
+            return dice.sample([row["comment_text"] for row in csv.DictReader(stream) if row["comment_text"].strip()], n)
+    words = ["the", "bus", "people", "said", "that", "old", "never", "friend", "river", "kind", "loud", "market", "because", "and"]
+    return [" ".join(dice.choices(words, k=dice.randrange(8, 50))) for _ in range(n)]
+
+
+def timed(work: Callable[[], Any], repeats: int = 1) -> tuple[float, Any]:
+    """Seconds of the fastest of a few runs, and the last result."""
+    best, result = float("inf"), None
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = work()
+        best = min(best, time.perf_counter() - start)
+    return best, result
+
+
+def matmul_rate(scorer: ZeroShot, rows: int = 1024) -> float:
+    """FLOP/s of one layer's matrix products, all shapes together, at a batch of our size; best of five."""
+    layer = scorer.lm.model.model.layers[0]
+    weights = [p for p in layer.parameters() if p.ndim == 2]
+    inputs = {size: torch.randn(rows, size).to(weights[0].dtype) for size in {w.shape[1] for w in weights}}
+    operations = sum(2 * rows * w.numel() for w in weights)
+    with torch.inference_mode():
+        seconds, _ = timed(lambda: [torch.nn.functional.linear(inputs[w.shape[1]], w) for w in weights for _ in range(4)], 5)
+    return 4 * operations / seconds
+
+
+def operations(scorer: ZeroShot, prompts: list[list[int]], head: int) -> float:
+    """What must be computed once for these prompts behind a shared head of `head` tokens."""
+    config = scorer.lm.model.config
+    linear = sum(p.numel() for layer in scorer.lm.model.model.layers for p in layer.parameters() if p.ndim == 2)
+    extra = sum(len(label) - 1 for label in scorer.labels)
+    body = [len(prompt) - head for prompt in prompts]
+    attention = (
+        sum(4 * config.hidden_size * (b * (head + (b + 1) / 2) + extra * (head + b)) for b in body) * config.num_hidden_layers
+    )
+    vocabulary = 2 * config.hidden_size * config.vocab_size * (1 + extra) * len(body)
+    return 2 * linear * (sum(body) + extra * len(body) + head) + attention + vocabulary
+
+
+def ours(texts: list[str], dtype: str) -> tuple[dict[str, float], np.ndarray, ZeroShot]:
+    """Rows per second from texts to scores, and the share of the floor."""
+    from fairwitness.models.packing import shared_head
+
+    scorer = ZeroShot(dtype=dtype, device="cpu")
+    scorer.score(texts[:8])
+    seconds, columns = timed(lambda: scorer.score(texts), 2)
+    prompts = [row.tokens for row in scorer.prompted(texts)]
+    rate = max(matmul_rate(scorer), matmul_rate(scorer, 512))
+    floor = operations(scorer, prompts, shared_head(prompts)) / rate
+    figures = {"rows_per_s": len(texts) / seconds, "share": floor / seconds, "gflops": rate / 1e9}
+    figures["tokens"] = float(np.mean([len(prompt) for prompt in prompts]))
+    return figures, np.asarray(columns["score"]), scorer
+
+
+def one_at_a_time(scorer: ZeroShot, texts: list[str]) -> tuple[float, np.ndarray]:
+    """The plain method: a pass per row and label, all logits."""
+    prompts = [row.tokens for row in scorer.prompted(texts)]
+
+    def work() -> list[float]:
+        with torch.inference_mode():
+            pairs = [
+                [plain_pass.continuation_logprobs(scorer.lm.model, [(p, label)], "cpu") for label in scorer.labels] for p in prompts
+            ]
+        return [float(positive - negative) for positive, negative in pairs]
+
+    seconds, scores = timed(work)
+    return len(texts) / seconds, np.array(scores)
+
+
+def lm_eval(scorer: ZeroShot, texts: list[str], dtype: str) -> float | None:
+    """Rows per second of lm-eval's HFLM.loglikelihood on the same prompts and labels, batch size 8; None without lm-eval."""
+    try:
+        from lm_eval.api.instance import Instance
+        from lm_eval.models.huggingface import HFLM
+    except ImportError:
+        return None
+    harness = HFLM(pretrained=scorer.lm.model, tokenizer=scorer.lm.tokenizer, batch_size=8, device="cpu", dtype=dtype)
+    frame, task = scorer.frames[0], scorer.question
+    asked = [(frame.front + text + frame.back, label) for text in texts for label in (task.positive, task.negative)]
+    requests = [Instance("loglikelihood", {}, pair, k) for k, pair in enumerate(asked)]
+    harness.loglikelihood(requests[:8], disable_tqdm=True)
+    seconds, _ = timed(lambda: harness.loglikelihood(requests, disable_tqdm=True))
+    return len(texts) / seconds
+
+
+def captum_seconds(scorer: ZeroShot, prompts: list[Prompt], steps: int) -> float | None:
+    """Captum's LayerIntegratedGradients on the same prompts, a label at a time, internal_batch_size 8."""
+    try:
+        from captum.attr import LayerIntegratedGradients
+    except ImportError:
+        return None
+    model = scorer.lm.model
+
+    def attribute_label(prompt: Prompt, label: list[int]) -> Any:
+        def value(ids: torch.Tensor) -> torch.Tensor:
+            logits = model(input_ids=ids, use_cache=False).logits[:, -len(label) - 1 : -1].log_softmax(-1)
+            return logits.gather(2, torch.tensor(label).expand(len(ids), -1)[..., None]).sum((1, 2))
+
+        ids = torch.tensor([[*prompt.tokens, *label]])
+        start = torch.cat([torch.zeros(1, len(prompt.tokens), dtype=torch.long), torch.tensor([label])], dim=1)
+        explainer = LayerIntegratedGradients(value, model.get_input_embeddings())
+        return explainer.attribute(ids, baselines=start, n_steps=steps, method="gausslegendre", internal_batch_size=8)
+
+    return timed(lambda: [attribute_label(prompt, label) for prompt in prompts for label in scorer.labels])[0]
+
+
+def explaining(scorer: ZeroShot, texts: list[str], steps: int = 32) -> list[str]:
+    """Integrated Gradients at equal steps, tokens and dtype, ours beside captum."""
+    prompts = []
+    for row in scorer.prompted(texts):
+        inside = [k for k, span in enumerate(text_spans(scorer.lm, scorer.frames[0], row)) if span is not None]
+        prompts.append(Prompt(row.tokens, inside[0], inside[-1] + 1))
+    theirs = captum_seconds(scorer, prompts[:2], steps)
+    base = len(prompts[:2]) / theirs if theirs else float("nan")
+    lines = [_line("IG, captum LayerIntegratedGradients, internal batch 8", base, "1.0 ×")]
+    for path, what in (("prompt", "whole prompt"), ("text", "text only, instruction once")):
+        settings = Settings(baseline="eos", rule="gauss", path=path, steps=steps)
+        seconds, _ = timed(lambda settings=settings: attribute(scorer.lm, prompts, scorer.labels, settings))
+        lines.append(_line(f"IG, ours, {steps} steps, {what}", len(prompts) / seconds, f"{len(prompts) / seconds / base:.1f} ×"))
+    return lines
+
+
+def _line(what: str, speed: float, remark: str) -> str:
+    return f"| {what} | {speed:.3g} | {remark} |"
+
+
+def main() -> None:
+    """Print the table."""
+    texts = comments(ROWS)
+    native = multiplies_bfloat16(torch.device("cpu"))
+    print(f"{ROWS} comments, SmolLM2-135M, two labels, {torch.get_num_threads()} threads; bfloat16 native: {native}.\n")
+    print("| what | rows/s | remark |\n|---|---|---|")
+    figures, scores, scorer = ours(texts, "float32")
+    print(
+        _line("ours, float32", figures["rows_per_s"], f"{figures['share']:.0%} of the floor ({figures['gflops']:.0f} GFLOP/s)"),
+        flush=True,
+    )
+    slow, plain = one_at_a_time(scorer, texts[:FEW])
+    same = float(np.mean((plain > 0) == (scores[:FEW] > 0)))
+    apart = float(np.abs(plain - scores[:FEW]).max())
+    ratio = figures["rows_per_s"] / slow
+    print(
+        _line(
+            "one row and label at a time, float32",
+            slow,
+            f"ours is {ratio:.1f} ×; decisions equal {same:.1%}, scores within {apart:.0e}",
+        )
+    )
+    harness = lm_eval(scorer, texts[:FEW], "float32")
+    if harness:
+        print(
+            _line("lm-eval HFLM.loglikelihood, batch 8, float32", harness, f"ours is {figures['rows_per_s'] / harness:.1f} ×"),
+            flush=True,
+        )
+    print("\n".join(explaining(scorer, texts[: 4 if ROWS >= 100 else 2])), flush=True)
+    half, half_scores, half_scorer = ours(texts, "bfloat16")
+    same = float(np.mean((half_scores > 0) == (scores > 0)))
+    remark = f"{half['share']:.0%} of its floor ({half['gflops']:.0f} GFLOP/s); decisions equal to float32 {same:.1%}"
+    print(_line("ours, bfloat16", half["rows_per_s"], remark), flush=True)
+    harness = lm_eval(half_scorer, texts[:FEW], "bfloat16")
+    if harness:
+        print(_line("lm-eval HFLM.loglikelihood, batch 8, bfloat16", harness, f"ours is {half['rows_per_s'] / harness:.1f} ×"))
+    print(
+        f"\nPrompts have {figures['tokens']:.0f} tokens on average, the shared instruction included. `--dtype auto` takes ", end=""
+    )
+    print("bfloat16 here." if native else "float32 here: this CPU only emulates bfloat16.")
+
+
+if __name__ == "__main__":
+    main()

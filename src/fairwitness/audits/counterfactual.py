@@ -1,0 +1,292 @@
+"""The counterfactual audit from a comments file to the report, and its analysis alone.
+
+    templates → expand → score → analyze → report.html
+
+The steps before the scores are in counterfactual_steps.py, the arithmetic after them in counterfactual_analysis.py.
+"""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from fairwitness import runs, tables
+from fairwitness.audits.counterfactual_analysis import CONTROL_NAME, analysis
+from fairwitness.audits.counterfactual_steps import (
+    ExpandConfig,
+    ScoreConfig,
+    TemplatesConfig,
+    check_columns,
+    expand,
+    make_templates,
+    score,
+)
+from fairwitness.audits.result import AuditResult
+from fairwitness.datasets.counterfactual.lexicon import CATEGORIES
+from fairwitness.engine.options import EngineOptions
+from fairwitness.errors import InputError
+from fairwitness.files import file_hash
+from fairwitness.metrics.mean_tables import DIFFERENCE_MARK, RATIO_MARK
+from fairwitness.metrics.paired import EPSILON, Comparison
+
+_OPTIONAL = ("category", "sentiment", "label", "original_group", "text", "error")
+TABLES = ("by_group", "pairs", "against_control", "differences", "ratios", "worst", "mitigation", "measurements")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalyzeConfig:
+    """What is asked of the scores."""
+
+    in_: Path
+    """The scores: the output of `score`."""
+    out: Path | None = None
+    """The measurements table; other tables, charts and report.html go beside it. Unset: measurements.parquet beside the scores."""
+    epsilon: float = EPSILON
+    """From this difference on two groups count as treated differently in a template."""
+    threshold: float = 0.5
+    """A score from here on counts as toxic: for flips and mitigation."""
+    resamples: int = 1000
+    """Bootstrap resamples for the intervals."""
+    seed: int = 0
+    """Seed of the resampling."""
+    worst: int = 10
+    """How many of the worst templates are listed for each category."""
+    charts: bool = True
+    """Draw the charts and the page."""
+    restart: bool = False
+    """Start over even if the folder holds another question's results."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CounterfactualConfig(EngineOptions):
+    """The whole audit."""
+
+    in_: Path | None = None
+    """Comments (a table), templates in the study's format (.txt), Jigsaw's sentence templates, or HateCheck. Unset: our own 150."""
+    out: Path = Path("runs/counterfactual")
+    """The run's folder."""
+    scorer: str = "profanity"
+    """profanity, zero_shot:MODEL, hf:MODEL, perspective, openai-moderation, http:FILE.toml, cassette:FILE, calibrated:FILE."""
+    text_col: str = ""
+    """The column with the comments. Unset: text, comment_text, comment, whichever is there."""
+    label_col: str = ""
+    """A column of labels (0 or 1) to measure mitigation with."""
+    categories: tuple[str, ...] = CATEGORIES
+    """Which identities to look for: disability gender race religion sexual_orientation."""
+    lexicon: tuple[str, ...] = ()
+    """Your own lexicon files."""
+    sentiment: str = "vader"
+    """Who labels the sentiment where the file does not: vader, or the name of a Hugging Face classifier."""
+    mixed: bool = False
+    """Also take comments that name several groups of one category."""
+    intersections: bool = False
+    """Also make templates with the slots of two categories, where a comment speaks of both."""
+    max_rows: int | None = None
+    """Read only so many comments."""
+    sample: int | None = None
+    """Only so many templates for each category and sentiment."""
+    qps: float | None = None
+    """Requests a second that the service allows."""
+    attributes: tuple[str, ...] = ()
+    """Perspective's attributes; the first is the score."""
+    languages: tuple[str, ...] = ("en",)
+    """Languages of the texts, for Perspective."""
+    url: str = ""
+    """Another address that speaks Perspective's language."""
+    device: str = "auto"
+    """cpu, cuda, or auto, for models that run here."""
+    task: str = "toxicity"
+    """What zero_shot is asked: toxicity, hate, offense."""
+    epsilon: float = EPSILON
+    """From this difference on two groups count as treated differently in a template."""
+    threshold: float = 0.5
+    """A score from here on counts as toxic."""
+    resamples: int = 1000
+    """Bootstrap resamples for the intervals."""
+    seed: int = 0
+    """Seed of the resampling."""
+    charts: bool = True
+    """Draw the charts and the page."""
+    restart: bool = False
+    """Start over even if the folder holds another question's results."""
+
+
+def counterfactual(config: CounterfactualConfig | None = None) -> AuditResult:
+    """From comments (or our own templates) to the report: templates, expansion, scores, analysis, charts, report.html."""
+    config = config or CounterfactualConfig()
+    if config.out.suffix and not config.out.is_dir():
+        raise InputError(
+            f"--out {config.out} is the run's folder here, not a file. For example: --out {config.out.with_suffix('')}"
+        )
+    files = {name: config.out / f"{name}.parquet" for name in ("templates", "expanded", "scores", "measurements")}
+    make_templates(_take(TemplatesConfig, config, in_=config.in_, out=files["templates"]))
+    expand(
+        ExpandConfig(
+            in_=files["templates"], out=files["expanded"], lexicon=config.lexicon, sample=config.sample, restart=config.restart
+        )
+    )
+    score(_take(ScoreConfig, config, in_=files["expanded"], out=files["scores"]))
+    return analyze(_take(AnalyzeConfig, config, in_=files["scores"], out=files["measurements"]))
+
+
+def analyze(config: AnalyzeConfig) -> AuditResult:
+    """Every table of the analysis, the charts and the page, from a file of scores."""
+    check_columns(config.in_, ("unit", "role", "score"))
+    out = config.out or config.in_.parent / "measurements.parquet"
+    how = Comparison(config.epsilon, config.threshold, config.resamples, seed=config.seed)
+    _check(config)
+    data = {str(config.in_): file_hash(config.in_)}
+    question = {"step": "analyze", **vars(how), "worst": config.worst, "charts": config.charts, "scores": data[str(config.in_)]}
+    with runs.open_run(out, "counterfactual analyze", question, restart=config.restart, data=data) as run:
+        scores = read_scores(config.in_)
+        found = analysis(scores, how, worst=config.worst)
+        files = [out, *(out.parent / f"{name}.csv" for name in TABLES if name != "measurements" and found[name].height)]
+        if not run.sealed:
+            tables.write(found["measurements"], out)
+            for path in files[1:]:
+                tables.write(found[path.stem], path)
+            scorer = runs.read_manifest(out.parent).get(config.in_.stem, {}).get("scorer", "")
+            drawn = _draw(out.parent, scores, found, scorer, how) if config.charts else []
+            failed = int(scores["error"].count())
+            counts = {"asked": scores.height, "scored": scores.height - failed, "failed": failed}
+            run.seal([*files, *drawn], counts, headline=headline(found))
+        written = [out.parent / name for name in run.entry["outputs"]]
+        return AuditResult(
+            {"measurements": found.pop("measurements"), **found},
+            {"headline": run.entry["headline"], **run.entry["counts"]},
+            written,
+        )
+
+
+def read_scores(path: Path) -> pl.DataFrame:
+    """The columns of a scores file that the analysis needs; what an older or foreign file lacks is filled in."""
+    present = tables.columns_of(path)
+    wanted = ["unit", "role", "score", *(name for name in _OPTIONAL if name in present)]
+    frame = tables.read(path, wanted)
+    defaults: dict[str, Any] = {"category": pl.lit("all"), "sentiment": pl.lit(None, pl.String), "error": pl.lit(None, pl.String)}
+    frame = frame.with_columns(**{name: value for name, value in defaults.items() if name not in present})
+    outside = ~pl.col("score").is_between(0, 1) & pl.col("error").is_null()
+    wrong = pl.format("score {} is outside [0, 1]", "score")
+    frame = frame.with_columns(pl.col("role").fill_null(""), pl.col("score").cast(pl.Float64), pl.col("error").cast(pl.String))
+    return frame.with_columns(error=pl.when(outside).then(wrong).otherwise("error"))
+
+
+def headline(found: dict[str, pl.DataFrame]) -> list[dict[str, Any]]:
+    """For each category the widest gap between two groups that is sure to the adjusted 5 % level, and the largest share apart."""
+    groups = found["pairs"].filter((pl.col("sentiment") == "all") & (pl.col("a") != CONTROL_NAME) & (pl.col("b") != CONTROL_NAME))
+    rows = []
+    for some in groups.partition_by("category", maintain_order=True):
+        widest = some.sort("difference", descending=True, nulls_last=True).row(0, named=True)
+        kept = ("category", "a", "b", "difference", "low", "high", "p_adjusted", "share_apart", "flip_rate", "n")
+        rows.append({name: widest[name] for name in kept})
+    return rows
+
+
+def _take(kind: Any, config: CounterfactualConfig, **given: Any) -> Any:
+    """A step's configuration, from the fields it shares with the whole."""
+    shared = {field.name: getattr(config, field.name) for field in fields(kind) if hasattr(config, field.name)}
+    return kind(**(shared | given))
+
+
+def _check(config: AnalyzeConfig) -> None:
+    for name, low, high in (("epsilon", 0, 1), ("threshold", 0, 1)):
+        if not low < getattr(config, name) <= high:
+            raise InputError(f"--{name} is {getattr(config, name):g}; a number above {low} and up to {high} was expected.")
+    if config.resamples < 100:
+        raise InputError(f"--resamples is {config.resamples}; at least 100 are needed for an interval.")
+
+
+def _draw(folder: Path, scores: pl.DataFrame, found: dict[str, pl.DataFrame], scorer: str, how: Comparison) -> list[Path]:
+    from fairwitness.report import counterfactual_charts as charts
+    from fairwitness.report import counterfactual_page as page
+
+    drawn: list[Path] = []
+    sections: list[tuple[str, str]] = [("In short", _in_short(found))]
+    for category in found["by_group"]["category"].unique(maintain_order=True).to_list():
+        stem = f"{category.replace('*', '_x_')}"
+        pictures = [
+            charts.means_chart(found["by_group"], category, folder / f"{stem}_means.png"),
+            charts.gaps_chart(found["pairs"], category, folder / f"{stem}_gaps.png"),
+            charts.lines_chart(scores, category, folder / f"{stem}_lines.png"),
+        ]
+        drawn += pictures
+        sections.append((category.replace("_", " ").capitalize(), _category_section(found, category, pictures)))
+    if found["mitigation"].height:
+        drawn.append(charts.mitigation_chart(found["mitigation"], folder / "mitigation.png"))
+        sections.append(("Mitigation without retraining", _mitigation_section(found["mitigation"], drawn[-1])))
+    failed = int(scores["error"].count())
+    facts = {"scorer": scorer or "unknown", "texts": f"{scores.height:,} ({failed:,} failed)", "decision threshold": how.threshold}
+    drawn.append(page.write_page(folder / "report.html", title="Counterfactual audit", facts=facts, sections=sections))
+    return drawn
+
+
+def _in_short(found: dict[str, pl.DataFrame]) -> str:
+    from fairwitness.report import counterfactual_page as page
+
+    words = page.note(
+        "For each category the pair of groups furthest apart on the same templates: mean paired difference with its interval."
+    )
+    return words + page.table(pl.DataFrame(headline(found)), mark={"difference": DIFFERENCE_MARK})
+
+
+def _category_section(found: dict[str, pl.DataFrame], category: str, pictures: list[Path]) -> str:
+    from fairwitness.report import counterfactual_page as page
+
+    own = {
+        name: frame.filter(pl.col("category") == category).drop("category")
+        for name, frame in found.items()
+        if "category" in frame.columns
+    }
+    pair_columns = ("a", "b", "n", "difference", "low", "high", "p_adjusted", "effect_dz", "share_apart", "flip_rate", "ratio")
+    pairs = own["pairs"].filter((pl.col("sentiment") == "all") & (pl.col("a") < pl.col("b"))).select(pair_columns)
+    worst = own["worst"]
+    marks = dict.fromkeys(("neutral", "negative", "positive"), DIFFERENCE_MARK + 1e-12)
+    return "".join(
+        (
+            *(page.picture(path, path.stem.replace("_", " ")) for path in pictures),
+            "<h3>By group and sentiment</h3>",
+            page.table(own["by_group"]),
+            "<h3>Pairs, template by template</h3>",
+            page.table(pairs, mark={"difference": DIFFERENCE_MARK}),
+            "<details><summary>All ordered differences of means (more than 0.1 marked) and ratios</summary>",
+            page.table(own["differences"], mark=marks),
+            page.note(f"Ratios of means; below {RATIO_MARK} is what the study calls out."),
+            page.table(own["ratios"]),
+            "</details><details><summary>Worst templates (texts)</summary>",
+            page.table(worst, texts=("highest_text", "lowest_text")),
+            "</details>",
+        )
+    )
+
+
+def _mitigation_section(mitigation: pl.DataFrame, picture: Path) -> str:
+    from fairwitness.report import counterfactual_page as page
+
+    words = page.note(
+        "Measured on the half of the labelled templates that fitted nothing. Averaging (or the control) gives all variants of a "
+        "comment one score; per-group thresholds bring each group's false positive rate to that of everybody. Read the gap "
+        "together with accuracy and AUC."
+    )
+    return (
+        words
+        + page.picture(picture, "mitigation before and after")
+        + page.table(mitigation)
+        + page.note(recommendation(mitigation))
+    )
+
+
+def recommendation(mitigation: pl.DataFrame) -> str:
+    """For each category the mitigation with the least gap in false positives among those that cost at most 0.01 of accuracy."""
+    words = []
+    for some in mitigation.partition_by("category", "rows", maintain_order=True):
+        rows = some.to_dicts()
+        before = rows[0]
+        usable = [row for row in rows if row["false_positive_gap"] is not None and row["accuracy"] >= before["accuracy"] - 0.01]
+        if not usable or before["false_positive_gap"] is None:
+            continue
+        best = min(usable, key=lambda row: (row["false_positive_gap"], -(row["auc"] or 0)))
+        gap = f"gap in false positives {before['false_positive_gap']:.3f} → {best['false_positive_gap']:.3f}"
+        accuracy = f"accuracy {before['accuracy']:.3f} → {best['accuracy']:.3f}"
+        words.append(f"{before['category']} ({before['rows']}): {best['mitigation']} ({gap}, {accuracy})")
+    return "Least gap at no more than 0.01 of accuracy: " + "; ".join(words) + "." if words else ""

@@ -1,0 +1,34 @@
+"""`fairwitness zeroshot`: classify a file of texts with a causal language model, and say why."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from fairwitness.audits.zero_shot import ZeroShotConfig
+
+
+def zeroshot(config: Annotated[ZeroShotConfig, Parameter(name="*")], *, json: bool = False) -> int:
+    """Score every text by how much likelier the model finds the positive label than the negative one.
+
+    Parameters
+    ----------
+    json
+        Print the facts of the run as JSON.
+    """
+    from fairwitness.audits.zero_shot import zero_shot
+
+    result = zero_shot(config)
+    counts = result.facts["counts"]
+    if json:
+        import json as writer
+
+        print(writer.dumps({**result.facts, "files": [str(path) for path in result.files]}, ensure_ascii=False, default=str))
+    else:
+        rate = result.table["pred"].mean()
+        print(f"{counts['scored']} of {counts['asked']} rows scored, {counts['failed']} failed → {config.out}")
+        print(f"predicted positive: {'undefined' if rate is None else format(float(str(rate)), '.1%')}")
+        for path in result.files[1:]:
+            if path.suffix != ".png":
+                print(f"  {path}")
+    # Nothing scored is not an answer.
+    return 0 if counts["scored"] else 3

@@ -1,0 +1,50 @@
+"""Root-mean-square norms in one kernel instead of seven, where torch's own gives the same numbers.
+
+Many architectures define the same norm under their own names. Each is asked once, with random numbers, whether torch's fused
+function (with its weight, or with 1 + its weight as Gemma has it) answers alike; only then is it used. Worth it on a GPU, where
+such small steps are bound by memory.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def fuse_norms(model: Any) -> int:
+    """Replace the forward of every norm that agrees with the fused one; return how many were replaced."""
+    replaced = 0
+    for module in model.modules():
+        if type(module).__name__.endswith("RMSNorm") and getattr(module, "weight", None) is not None:
+            epsilon = float(getattr(module, "variance_epsilon", getattr(module, "eps", 1e-6)))
+            shift = _shift(module, epsilon)
+            if shift is not None:
+                module.forward = _fused(module, epsilon, shift)
+                replaced += 1
+    return replaced
+
+
+def _fused(module: Any, epsilon: float, shift: float) -> Any:
+    weight = module.weight + shift if shift else module.weight
+
+    def forward(states: Tensor) -> Tensor:
+        return torch.nn.functional.rms_norm(states, weight.shape, weight, epsilon)
+
+    return forward
+
+
+def _shift(module: Any, epsilon: float) -> float | None:
+    weight = module.weight
+    dice = torch.Generator(device="cpu").manual_seed(0)
+    states = (3 * torch.randn(4, *weight.shape, generator=dice)).to(weight)
+    with torch.no_grad():
+        try:
+            expected = module(states)
+        except (RuntimeError, TypeError, ValueError):
+            return None
+        tolerance = 1e-5 if weight.dtype == torch.float32 else 2e-2
+        for shift in (0.0, 1.0):
+            found = torch.nn.functional.rms_norm(states, weight.shape, weight + shift, epsilon)
+            if found.dtype == expected.dtype and torch.allclose(found, expected, rtol=tolerance, atol=tolerance):
+                return shift
+    return None

@@ -1,0 +1,63 @@
+"""Whatever is in a file, a reader takes it or refuses it with a sentence, without traceback or hang. scripts/fuzz.py tries more."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.conftest import Done
+from tests.fuzz.cases import cases, judge
+from tests.fuzz.readers import READERS
+
+EXAMPLES = int(os.environ.get("FAIRWITNESS_FUZZ", "40"))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_seeds_are_taken_or_refused(name: str, tmp_path: Path) -> None:
+    for seed in READERS[name].seeds:
+        judge(READERS[name], seed, tmp_path)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_no_traceback_and_no_hang(name: str, tmp_path: Path) -> None:
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        derandomize="FAIRWITNESS_FUZZ" not in os.environ,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(data=cases(READERS[name]))
+    def every_file(data: bytes) -> None:
+        judge(READERS[name], data, tmp_path)
+
+    every_file()
+
+
+@settings(max_examples=10, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(data=st.one_of(cases(READERS["predictions_csv"]), cases(READERS["predictions_parquet"])))
+def test_the_command_line_exits_with_two_and_a_line(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("fuzz")
+    path = folder / ("p.parquet" if data.startswith(b"PAR1") else "p.csv")
+    path.write_bytes(data)
+    words = ["fairness", "--preds", path, "--label_col", "label", "--id_cols", "male", "--out", folder / "r.csv"]
+    done = run_main([str(word) for word in words])
+    assert done.code in (0, 2, 3)
+    assert done.code != 2 or done.err.startswith("fairwitness: ")
+    assert done.err.count("\n") <= 3
+
+
+def run_main(words: list[str]) -> Done:
+    import contextlib
+    import io
+
+    from fairwitness.cli.app import main
+
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main(words)
+        except SystemExit as ended:
+            return Done(int(ended.code or 0), out.getvalue(), err.getvalue())
+    raise AssertionError("main returned")
