@@ -14,6 +14,10 @@ from pathlib import Path
 from fairwitness.errors import InputError, RunError, suggestion
 
 
+# The ending of a file that is not finished; before it stands the number of the process that writes it.
+_UNFINISHED = ".fairwitness-tmp"
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; when the block ends well, it takes the name `path` atomically.
@@ -23,7 +27,7 @@ def replacing(path: Path) -> Iterator[Path]:
     path = Path(path)
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.{os.getpid()}.", suffix=_UNFINISHED)
         os.close(handle)
     temporary = Path(name)
     try:
@@ -35,6 +39,14 @@ def replacing(path: Path) -> Iterator[Path]:
             _flush(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what processes that were killed left unfinished in a folder and the folders in it. What is being written stays."""
+    for path in [*folder.glob(f".*{_UNFINISHED}"), *folder.glob(f"*/.*{_UNFINISHED}")]:
+        owner = path.name.removesuffix(_UNFINISHED).split(".")[-2]
+        if not (owner.isdigit() and _alive(int(owner))):
+            path.unlink(missing_ok=True)
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -107,6 +119,16 @@ def _explain(error: OSError, path: Path) -> str:
     if error.errno in (errno.ENOTDIR, errno.EISDIR, errno.EEXIST):
         return f"{path} cannot be written: a file stands where a folder is needed, or the other way round."
     return f"{path} cannot be written: {error.strerror or error}."
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _flush(path: Path) -> None:

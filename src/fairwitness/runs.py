@@ -25,7 +25,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from fairwitness.errors import InputError, RunError
-from fairwitness.files import content_hash, disk_errors, file_hash, write_text
+from fairwitness.files import content_hash, disk_errors, file_hash, sweep, write_text
 from fairwitness.parts import Parts
 from fairwitness.version import __version__
 
@@ -82,6 +82,8 @@ def open_run(
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder):
+        with disk_errors(folder):
+            sweep(folder)
         entry = read_manifest(folder).get(name) if not restart else None
         parts = Parts(folder / ".parts" / name, label=f"{name}-{content_hash(json.dumps(question, sort_keys=True))[:12]}")
         if entry is not None and entry["question"] != question:

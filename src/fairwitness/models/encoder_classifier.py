@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from fairwitness.errors import ModelError
+from fairwitness.models.safe_weights import safe
 from fairwitness.models.text_classifier import ABOUT, read_about
 
 SEPARATOR = " [SEP] "
@@ -68,7 +69,7 @@ def load_encoder_classifier(folder: Path) -> EncoderClassifier:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     try:
-        model = AutoModelForSequenceClassification.from_pretrained(folder, use_safetensors=True)
+        model = AutoModelForSequenceClassification.from_pretrained(folder, **safe())
         return EncoderClassifier(model.to(_device()), AutoTokenizer.from_pretrained(folder), read_about(folder))
     except (OSError, ValueError, KeyError) as error:
         raise ModelError(f"{folder} cannot be loaded as a filter model: {str(error).splitlines()[0]}") from error
@@ -87,7 +88,9 @@ def train_encoder_classifier(
     set_seed(settings.seed)
     try:
         tokenizer = AutoTokenizer.from_pretrained(settings.name)
-        model = AutoModelForSequenceClassification.from_pretrained(settings.name, num_labels=2, ignore_mismatched_sizes=True)
+        model = AutoModelForSequenceClassification.from_pretrained(
+            settings.name, **safe(), num_labels=2, ignore_mismatched_sizes=True
+        )
     except (OSError, ValueError) as error:
         raise ModelError(
             f"The encoder '{settings.name}' cannot be loaded: {str(error).splitlines()[0]} "

@@ -13,6 +13,7 @@ from fairwitness.errors import ModelError, suggestion
 from fairwitness.files import content_hash
 from fairwitness.models.devices import choose_device, choose_dtype
 from fairwitness.models.fused_norms import fuse_norms
+from fairwitness.models.safe_weights import VARIABLE, pickles_allowed, safe
 from fairwitness.registry import names
 
 _WEIGHTS = ("*.safetensors", "*.bin", "*.gguf", "*.index.json")
@@ -36,7 +37,7 @@ def load_parts(name: str, *, device: str = "auto", dtype: str = "auto", quantize
     source, extra = locate(name)
     _require_causal(name, source, extra)
     _quiet()
-    arguments: dict[str, Any] = {**extra, "dtype": getattr(torch, number), "output_loading_info": True}
+    arguments: dict[str, Any] = {**safe(extra), "dtype": getattr(torch, number), "output_loading_info": True}
     if quantize:
         arguments["quantization_config"] = _four_bits(place, number)
     from transformers import AutoModelForCausalLM
@@ -119,6 +120,11 @@ def _require_weights(folder: Path) -> None:
         raise ModelError(
             f"{folder} has a config.json but no weights (*.safetensors or *.bin). Copy them there, or download the model again."
         )
+    if not pickles_allowed() and not any(any(folder.glob(pattern)) for pattern in ("*.safetensors", "*.gguf")):
+        raise ModelError(
+            f"{folder} has its weights in a pickle (*.bin), which could run code, so it is not opened. Convert it to safetensors, "
+            f"or, if you trust it, set {VARIABLE}=1."
+        )
 
 
 def _require_causal(name: str, source: str, extra: dict[str, Any]) -> None:
@@ -168,13 +174,15 @@ def _four_bits(place: torch.device, number: str) -> Any:
 @contextmanager
 def explained(name: str) -> Iterator[None]:
     """Turn what the hub and the readers of weights raise into one sentence."""
+    from pickle import UnpicklingError
+
     from safetensors import SafetensorError
 
     try:
         yield
     except ModelError:
         raise
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError, UnpicklingError) as error:
         raise ModelError(_reason(name, error)) from error
 
 

@@ -20,6 +20,7 @@ from fairwitness.models import packing
 from fairwitness.models.devices import choose_device, choose_dtype
 from fairwitness.models.loading import explained, load_tokenizer, locate
 from fairwitness.models.memory import out_of_memory, token_budget
+from fairwitness.models.safe_weights import safe
 
 
 class Masked(NamedTuple):
@@ -113,7 +114,9 @@ def load(name: str, *, device: str = "auto", dtype: str = "auto", token_budget: 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     with explained(name):
-        model, info = AutoModelForMaskedLM.from_pretrained(source, **extra, dtype=getattr(torch, number), output_loading_info=True)
+        model, info = AutoModelForMaskedLM.from_pretrained(
+            source, **safe(extra), dtype=getattr(torch, number), output_loading_info=True
+        )
         tokenizer = load_tokenizer(name)
     missing = sorted(key for key in info.get("missing_keys") or [] if "pooler" not in key and "position_ids" not in key)
     if missing:

@@ -109,7 +109,7 @@ def _store_quantized(name: str, folder: Path) -> Path:
     if (target / "config.json").is_file():
         return target
     settings: Any = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16)
-    model = AutoModelForCausalLM.from_pretrained(folder, quantization_config=settings, device_map="cuda")
+    model = AutoModelForCausalLM.from_pretrained(folder, use_safetensors=True, quantization_config=settings, device_map="cuda")
     model.save_pretrained(target)
     AutoTokenizer.from_pretrained(folder).save_pretrained(target)
     return target

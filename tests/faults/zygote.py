@@ -1,0 +1,92 @@
+"""A process that has everything imported and runs audits in forked children, so that fifty lives cost seconds and not minutes.
+
+`python -m tests.faults.zygote` reads one JSON object a line, {"audit", "folder", "model", "kill_at"}, and answers each with how
+the child ended. With `kill_at` n the child kills itself with SIGKILL just before its n-th touch of a file in its folder: opening,
+renaming, making, removing. So every stage of an audit is a stage at which it can die, and the same n dies at the same place.
+Nothing of polars or torch may run before the fork: their threads would not be there after it.
+"""
+
+import json
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib.figure  # noqa: F401
+import polars  # noqa: F401
+import pyarrow.parquet  # noqa: F401
+import torch
+import transformers.models.llama.modeling_llama  # noqa: F401
+from tests.faults.small_audits import AUDITS
+
+import fairwitness.audits.counterfactual
+import fairwitness.audits.crows
+import fairwitness.audits.fairness
+import fairwitness.audits.stereoset
+import fairwitness.audits.user_model
+import fairwitness.audits.zero_shot
+import fairwitness.audits.zero_shot_explained  # noqa: F401
+from fairwitness.errors import FairWitnessError
+
+TOUCHES = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "shutil.rmtree", "os.scandir"}
+
+
+@dataclass
+class Reaper:
+    """Counts touches of files in a folder, and dies at the chosen one."""
+
+    folder: str
+    kill_at: int | None
+    touched: int = 0
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event not in TOUCHES or not str(arguments[0]).startswith(self.folder):
+            return
+        self.touched += 1
+        if self.touched == self.kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def live(asked: dict[str, Any], answer: int) -> None:
+    """One life of an audit, in the child. It never returns."""
+    folder = Path(asked["folder"])
+    reaper = Reaper(str(folder), asked.get("kill_at"))
+    sys.addaudithook(reaper)
+    said: dict[str, Any] = {}
+    try:
+        AUDITS[asked["audit"]](folder, Path(asked["model"]))
+    except FairWitnessError as error:
+        said["error"] = str(error)
+    except BaseException as error:  # noqa: BLE001 - told to whoever asked
+        said["bug"] = repr(error)
+    said["touched"] = reaper.touched
+    os.write(answer, json.dumps(said).encode())
+    os._exit(0)
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    torch.set_num_threads(1)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        ends = [os.pipe() for _ in range(asked.get("copies", 1))]
+        children = []
+        for _, write in ends:
+            child = os.fork()
+            if child == 0:
+                live(asked, write)
+            children.append(child)
+            os.close(write)
+        answers = []
+        for child, (read, _) in zip(children, ends, strict=True):
+            with os.fdopen(read) as stream:
+                text = stream.read()
+            _, status = os.waitpid(child, 0)
+            answers.append({"killed": os.WIFSIGNALED(status), **(json.loads(text) if text else {})})
+        print(json.dumps(answers), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
