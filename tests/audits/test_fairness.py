@@ -260,6 +260,17 @@ def test_a_fairlearn_user_finds_the_way() -> None:
     assert result.gaps()["value"].abs().to_list() == sorted(result.gaps()["value"].abs().to_list(), reverse=True)
 
 
+def test_json_is_strict_whatever_is_undefined() -> None:
+    frame = table(60).with_columns(target=pl.lit(0), pred=pl.col("pred"))
+    told = fw.group_fairness(frame, label="target", pred="pred", score="score", flags=["male"], groups=["age"], min_group_size=1)
+
+    def refuse(word: str) -> None:
+        raise AssertionError(word)
+
+    json.loads(told.to_json(), parse_constant=refuse)
+    assert told.facts["overall_auc"] is None
+
+
 def test_json_has_null_for_what_is_undefined() -> None:
     told = json.loads(measure(score="score", groups=["age"]).to_json())
     assert told["n_rows"] == 600

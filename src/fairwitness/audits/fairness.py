@@ -246,6 +246,7 @@ def _measure(
         made["multigroup"] = pl.concat([one.table for one in multi])
         made["binarised"] = pl.concat([binarised(one, settings, classes=classes, groups=groups) for one in columns.values()])
         long = pl.concat([long, multigroup_measurements(multi, adjusted, counts)])
+    facts = {name: None if isinstance(value, float) and np.isnan(value) else value for name, value in facts.items()}
     return FairnessResult({**made, "measurements": long}, facts, [], {OVERALL: overall, **counts})
 
 

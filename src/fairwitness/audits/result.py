@@ -31,4 +31,6 @@ class AuditResult:
 
 
 def _plain_rows(table: pl.DataFrame) -> list[dict[str, Any]]:
-    return table.with_columns(pl.selectors.float().fill_nan(None)).to_dicts()
+    # JSON has neither NaN nor infinity.
+    numbers = pl.selectors.float()
+    return table.with_columns(pl.when(numbers.is_finite()).then(numbers)).to_dicts()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from fairwitness.authoring.demonstrations import choose, for_first, require_pool
+from fairwitness.authoring.demonstrations import choose, distinct, for_first, require_pool
 from fairwitness.authoring.drafting import Ask, Drafts
 from fairwitness.authoring.generate import Chain, Generated, run_chains
 from fairwitness.authoring.prompts import first_prompt
@@ -43,7 +43,7 @@ def generate_contexts(config: ContextsConfig) -> Generated:
     schema = load_schema(config.schema)
     _check(config)
     groups = read_groups(config.demographic_list)
-    pool = read_rows(config.demo_fpath, required=[schema.first.text])
+    pool = distinct(read_rows(config.demo_fpath, required=[schema.first.text]))
     if config.num_total_demos:
         require_pool(pool, config.num_total_demos, str(config.demo_fpath))
     chains = [
@@ -63,7 +63,7 @@ def generate_contexts(config: ContextsConfig) -> Generated:
 
 
 def _asking(config: ContextsConfig, schema: Schema, pool: list[Row], group: GroupSet) -> Ask:
-    wishes = for_first(schema, group, in_category=config.num_in_cat_demos, in_group=config.num_in_grp_demos)
+    wishes = for_first(schema, pool, group, in_category=config.num_in_cat_demos, in_group=config.num_in_grp_demos)
 
     def ask(place: int, retry: int) -> tuple[Prompt, Row]:
         # Seeded by what is asked, so that the prompt does not depend on what was asked before it.

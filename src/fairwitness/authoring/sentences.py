@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 from fairwitness.authoring.contexts import make_prompt
-from fairwitness.authoring.demonstrations import choose, for_second, of_class, require_pool
+from fairwitness.authoring.demonstrations import choose, distinct, for_second, of_class, require_pool
 from fairwitness.authoring.drafting import Ask, Drafts
 from fairwitness.authoring.generate import Chain, Generated, run_chains
 from fairwitness.authoring.prompts import second_prompt
@@ -89,7 +89,7 @@ def _check_labels(schema: Schema, row: Row, where: str) -> None:
 
 def _pool(config: SentencesConfig, schema: Schema, label: str) -> list[Row]:
     rows = read_rows(config.demo_fpath, required=[schema.first.text, schema.second.text])
-    pool = of_class(schema, rows, label)
+    pool = distinct(of_class(schema, rows, label))
     if config.num_total_demos:
         require_pool(pool, config.num_total_demos, f"{config.demo_fpath} (class {label})")
     return pool
@@ -97,7 +97,7 @@ def _pool(config: SentencesConfig, schema: Schema, label: str) -> list[Row]:
 
 def _asking(config: SentencesConfig, schema: Schema, pool: list[Row], context: Row, label: str) -> Ask:
     given = carried(schema, context)
-    wishes = for_second(schema, given, in_label=config.num_in_context_label)
+    wishes = for_second(schema, pool, given, in_label=config.num_in_context_label)
 
     def ask(place: int, retry: int) -> tuple[Prompt, Row]:
         random = Random(f"{config.seed}|{context[schema.first.text]}|{label}|{place}|{retry}")

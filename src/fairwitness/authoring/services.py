@@ -137,8 +137,8 @@ def drafts_at_once(config: GenerationConfig, talks: int) -> int:
         return max(1, config.drafts_at_once)
     if config.concurrency == 1:
         return 1
-    # Half as many again as there are places: some always wait before they are tried again.
-    return max(1, math.ceil(1.5 * config.concurrency / max(1, talks)))
+    # Four times as many as there are places: some wait before they are tried again, and groups do not end at the same moment.
+    return max(1, math.ceil(4 * config.concurrency / max(1, talks)))
 
 
 def budget_line(config: GenerationConfig, prompts: Sequence[Prompt], known: int) -> str:

@@ -54,7 +54,7 @@ class AnswerCache:
             )
 
     def note_start(self, service: str) -> int:
-        """Remember that a request is sent now, so that a run after a kill knows what of the quota is spent; its number comes back."""
+        """Remember that a request is sent now, so that a run after a kill knows what of the quota is spent; gives its number."""
         with self._failures():
             return self._connection().execute("INSERT INTO starts VALUES (?, ?)", (service, time.time())).lastrowid or 0
 

@@ -5,7 +5,7 @@ import gc
 import torch
 
 # Tokens in one pass. A CPU is fastest while a pass stays in its caches; a GPU wants enough rows to fill every multiprocessor.
-_TOKENS = {"cuda": 32_768, "mps": 8_192, "cpu": 1_024}
+_TOKENS = {"cuda": 32_768, "mps": 8_192, "cpu": 2_048}
 _SIGNS = ("out of memory", "can't allocate memory", "not enough memory", "failed to allocate", "bad alloc")
 
 

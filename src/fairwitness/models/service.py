@@ -291,13 +291,15 @@ class Client:
         noted = self.cache.note_start(self.service.url) if self.cache is not None and self.limits.per_minute is not None else 0
         self.ledger.add(calls=1, retries=int(attempt > 1))
         outcome = _Outcome(Next.RETRY)
+        started = time.monotonic()
         try:
             outcome = self._wire.post(body)
             if outcome.step in (Next.TAKE, Next.GIVE_UP):
                 self._keep(name, outcome.payload, outcome.failure or None)
         finally:
             self._pacer.release(refused=outcome.refused)
-            if self.cache is not None and noted:
+            # A quick answer is as good as its start, and saves a write.
+            if self.cache is not None and noted and time.monotonic() - started > 0.05:
                 self.cache.note_answer(noted)
         if outcome.refused and outcome.retry_after_s is not None:
             self._pacer.hold(self.limits.patience.wait(attempt, outcome.retry_after_s))

@@ -93,7 +93,9 @@ def _hf(name: str, which: str, label: str, settings: ScorerSettings) -> TextScor
 
 
 def _zero_shot(name: str, which: str, label: str, settings: ScorerSettings) -> TextScorer:
-    scorer = registry.load("scorers", "zero_shot")(model=which or "smollm2", task=settings.task, device=settings.device)
+    # Without the content-free correction the shorter label wins everywhere and every probability sits at one end of the scale.
+    make = registry.load("scorers", "zero_shot")
+    scorer = make(model=which or "smollm2", task=settings.task, device=settings.device, content_free=True)
     return TextScorer(name, scorer, is_log_odds=True)
 
 
