@@ -13,7 +13,6 @@ from pathlib import Path
 
 from fairwitness.errors import InputError, RunError, suggestion
 
-
 # The ending of a file that is not finished; before it stands the number of the process that writes it.
 _UNFINISHED = ".fairwitness-tmp"
 
