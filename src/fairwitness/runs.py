@@ -96,7 +96,9 @@ def open_run(
             entry = {"kind": kind, "question": question, "status": "running", "outputs": {}, "started": _now()}
         entry |= {"kind": kind, "versions": versions(), "command": _command(), "data": dict(data or {})}
         run = Run(folder, name, entry, parts)
-        if not run.sealed:
+        if run.sealed:
+            parts.clear()  # a kill between sealing and clearing left them
+        else:
             entry["status"] = "running"
             _update_manifest(folder, name, entry)
         try:

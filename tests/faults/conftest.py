@@ -41,7 +41,11 @@ def live(model: Path) -> Iterator[Life]:
         def ask(audit: str, folder: Path, **how: Any) -> list[dict[str, Any]]:
             zygote.stdin.write(json.dumps({"audit": audit, "folder": str(folder), "model": str(model), **how}) + "\n")
             zygote.stdin.flush()
-            answers: list[dict[str, Any]] = json.loads(zygote.stdout.readline())
+            # A test that was cut off may have left its answer in the pipe.
+            answered: dict[str, Any] = {}
+            while answered.get("folder") != str(folder):
+                answered = json.loads(zygote.stdout.readline())
+            answers: list[dict[str, Any]] = answered["answers"]
             assert not any("bug" in answer for answer in answers), answers
             return answers
 

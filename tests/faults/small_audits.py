@@ -17,7 +17,7 @@ def _table(path: Path) -> Path:
     return path
 
 
-def zero_shot(folder: Path, model: Path) -> None:
+def zero_shot(folder: Path, model: Path, *, explain: bool = True) -> None:
     """Scores in parts of four, then attributions."""
     from fairwitness.audits.zero_shot import ZeroShotConfig
     from fairwitness.audits.zero_shot import zero_shot as audit
@@ -32,7 +32,7 @@ def zero_shot(folder: Path, model: Path) -> None:
             out=folder / "zs.parquet",
             model=str(model),
             dtype="float32",
-            explain=True,
+            explain=explain,
             ig_rows=3,
             ig_steps=2,
             ig_max_steps=2,

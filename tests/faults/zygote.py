@@ -85,7 +85,7 @@ def main() -> None:
                 text = stream.read()
             _, status = os.waitpid(child, 0)
             answers.append({"killed": os.WIFSIGNALED(status), **(json.loads(text) if text else {})})
-        print(json.dumps(answers), flush=True)  # noqa: T201
+        print(json.dumps({"folder": asked["folder"], "answers": answers}), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -159,7 +159,10 @@ def json_line_batches(file: RawFile, *, rows: int = 8192) -> Iterator[pl.DataFra
 def read_json(file: RawFile) -> Any:
     """The whole of a JSON file."""
     with readable(file), file.open() as stream:
-        return json.loads(stream.read().decode("utf-8-sig"))
+        found = json.loads(stream.read().decode("utf-8-sig"))
+        # Half a character (a lone surrogate) is valid JSON, and no text: no table can hold it.
+        json.dumps(found, ensure_ascii=False).encode("utf-8")
+        return found
 
 
 def read_table(file: RawFile) -> pl.DataFrame:

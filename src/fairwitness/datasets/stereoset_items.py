@@ -126,7 +126,10 @@ def read_json(path: Path) -> Any:
     path = require_file(path)
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        return json.loads(data.decode("utf-8"))
+        found = json.loads(data.decode("utf-8"))
+        # Half a character (a lone surrogate) is valid JSON, and no text: no table can hold it.
+        json.dumps(found, ensure_ascii=False).encode("utf-8")
+        return found
     except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
         raise InputError(f"{path} is not readable JSON; it may be damaged or cut short ({error}).") from error
 

@@ -220,8 +220,9 @@ def reproducible(seed: int, device: torch.device) -> Iterator[None]:
 def save_model(path: Path, trained: Trained, experiment: Experiment, classes: tuple[Any, ...]) -> Path:
     """Weights and settings in one file, without anything that would have to be unpickled."""
     held = {"settings": json.dumps(asdict(experiment)), "classes": json.dumps(list(classes)), "weights": dict(trained.weights)}
-    with replacing(path) as temporary:
-        torch.save(held, temporary)
+    # Given a path, torch writes its name into the archive, and the temporary one is random: as a stream the bytes are the same.
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        torch.save(held, stream)
     return path
 
 
