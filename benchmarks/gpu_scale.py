@@ -26,7 +26,8 @@ def main() -> None:
     count = 64 if TINY else 8192
     work = items(count)
     tokens = sum(len(prefix) - 34 for prefix, _ in work)
-    print(f"\n{count} rows of {tokens / count:.0f} tokens behind the shared instruction; {rate / 1e12:.0f} TFLOP/s in products.")
+    print(f"\n{count} rows, {tokens / count:.0f} tokens a row after the shared instruction.")
+    print(f"Matrix products alone: {rate / 1e12:.0f} TFLOP/s.")
     print("\n| shape | parameters | rows/s | tokens/s | TFLOP/s | share of the card |\n|---|---|---|---|---|---|")
     for name, shape in SHAPES.items():
         lm = model(*shape)

@@ -115,7 +115,7 @@ def draw(curves: dict[str, Curve]) -> None:
         each.plot(sizes, seconds, marker="o", color=BLUE)
         each.plot(sizes, [seconds[-1] * size / sizes[-1] for size in sizes], color=GREY, linestyle=":", linewidth=1)
         each.set(xscale="log", yscale="log", xlabel=name, ylabel="seconds")
-        each.set_xticks(sizes, [f"{size:,}" if size < 10_000 else f"{size / 1e6:g}M" for size in sizes], rotation=40)
+        each.set_xticks(sizes, [f"{size:,}" if size < 1_000_000 else f"{size / 1e6:g}M" for size in sizes], rotation=40)
         each.minorticks_off()
     chart.suptitle("Measured (blue) against growth in proportion (dotted)", fontsize=11)
     save_figure(chart, IMAGE)

@@ -79,7 +79,7 @@ def _score_now(config: DemoConfig, examples: Path, identities: tuple[str, ...]) 
         ZeroShotConfig(
             in_=examples,
             text_col="comment_text",
-            task="toxicity",
+            task="toxicity-examples",
             out=config.out / "scores.parquet",
             max_rows=0,
             label_col="target",

@@ -251,7 +251,13 @@ def _fast_pass_agrees(lm: CausalLM) -> bool:
     """Score a few tokens both ways. An architecture that raises, skips our attention or answers otherwise takes the plain way."""
     vocabulary = int(lm.model.config.get_text_config().vocab_size)
     tokens = [(7 * k * k + 3 * k + 1) % vocabulary for k in range(1, 15)]
-    head, bodies = tokens[:4], [(tokens[4:7], [tokens[7:9], tokens[9:12]]), (tokens[12:14], [tokens[2:3], tokens[5:8]])]
+    head = tokens[:4]
+    branching = [(tokens[4:7], [tokens[7:9], tokens[9:12]]), (tokens[12:14], [tokens[2:3], tokens[5:8]])]
+    plain_rows = [(tokens[4:7], [tokens[7:8], tokens[9:12]]), (tokens[12:14], [tokens[2:3], tokens[5:8]])]
+    return _agrees(lm, head, branching) and _agrees(lm, head, plain_rows)
+
+
+def _agrees(lm: CausalLM, head: Sequence[int], bodies: Sequence[Item]) -> bool:
     with torch.inference_mode():
         try:
             heard = tree_attention.hear(lm.model, head, lm.device)

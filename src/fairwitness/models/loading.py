@@ -12,7 +12,9 @@ import torch
 from fairwitness.errors import ModelError, suggestion
 from fairwitness.files import content_hash
 from fairwitness.models.devices import choose_device, choose_dtype
+from fairwitness.models.fused_gates import fuse_gates
 from fairwitness.models.fused_norms import fuse_norms
+from fairwitness.models.fused_rotary import fuse_rotary
 from fairwitness.models.safe_weights import VARIABLE, pickles_allowed, safe
 from fairwitness.registry import names
 
@@ -50,6 +52,8 @@ def load_parts(name: str, *, device: str = "auto", dtype: str = "auto", quantize
     model.eval().requires_grad_(False)
     if place.type == "cuda":
         fuse_norms(model)
+        fuse_gates(model)
+        fuse_rotary(model)
     return LoadedParts(model, tokenizer, place, number)
 
 

@@ -51,6 +51,8 @@ class TreeBatch:
     owners: Tensor
     """(T,) which continuation, counted through the batch, a scored token belongs to."""
     n_continuations: int
+    chain: bool
+    """Whether every row is a plain sequence: at most one of its continuations has tokens that are fed back."""
     body_starts: np.ndarray
     """(rows,) the first token of each row in the flat sequence."""
     head: "Head | None" = None
@@ -160,6 +162,7 @@ def build(
         targets=joined("targets"),
         owners=joined("owners", owned_before),
         n_continuations=sum(piece.n for piece in pieces),
+        chain=all(sum(len(tokens) > 1 for tokens in continuations) <= 1 for _, continuations in rows),
         body_starts=flat_starts,
         head=head,
     )
@@ -296,6 +299,8 @@ def _attend(
     query: Tensor, key: Tensor, value: Tensor, *, batch: TreeBatch, window: int | None, scaling: float | None, softcap: float | None
 ) -> Tensor:
     """Softmax attention of (rows, heads, width, size) against fewer key heads: short rows without repeating the keys."""
+    if batch.chain and query.is_cuda and window is None and softcap is None:
+        return _attend_in_order(query, key, value, scaling)
     rows, heads, width, size = query.shape
     groups = heads // key.shape[1]
     if width > _LONG:
@@ -310,3 +315,15 @@ def _attend(
         weights = torch.tanh(weights / softcap) * softcap + mask
         out = torch.softmax(weights, dim=-1, dtype=torch.float32).to(value.dtype) @ value
     return out.reshape(rows, heads, width, value.shape[-1])
+
+
+def _attend_in_order(query: Tensor, key: Tensor, value: Tensor, scaling: float | None) -> Tensor:
+    """The same where a row is a plain sequence: each token sees what stands before it, which GPUs have a kernel without masks for.
+
+    Empty slots stand at the end of a row, where no token looks.
+    """
+    from torch.nn.attention.bias import causal_lower_right
+
+    mask: Any = causal_lower_right(query.shape[2], key.shape[2])
+    grouped = query.shape[1] != key.shape[1]
+    return torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling, enable_gqa=grouped)

@@ -1,6 +1,6 @@
 """What is asked of a language model about a text: two labels and the wordings of the question.
 
-Three tasks are built in; a user's own is a small TOML file:
+Three tasks are built in, and one with worked examples in its prompt; a user's own is a small TOML file:
 
     positive = "spam"
     negative = "fine"
@@ -24,6 +24,20 @@ _WORDINGS = (
     "Which of the two words describes this comment better, {p} or {n}?\nText: {text}\nLabel:",
 )
 _LABELS = {"toxicity": ("toxic", "non-toxic"), "hate": ("hateful", "not hateful"), "offense": ("offensive", "not offensive")}
+# A small model that was never told what a label looks like guesses. Four worked examples stand in the shared part of the prompt,
+# so they cost next to nothing; scores are then no longer zero-shot, which the task's name says.
+_WORKED = {
+    "toxicity-examples": (
+        "toxic",
+        "non-toxic",
+        "Label each text as toxic or non-toxic.\n"
+        "Text: Thank you, that was a kind thing to do.\nLabel: non-toxic\n"
+        "Text: You are a worthless idiot and nobody likes you.\nLabel: toxic\n"
+        "Text: The train leaves at nine from platform two.\nLabel: non-toxic\n"
+        "Text: Shut up, you disgusting pig.\nLabel: toxic\n"
+        "Text: {text}\nLabel:",
+    ),
+}
 _KEYS = ("name", "positive", "negative", "prompt", "prompts")
 
 
@@ -47,10 +61,14 @@ def task(name: str) -> Task:
         positive, negative = _LABELS[name]
         words = tuple(w.replace("{p}", positive).replace("{n}", negative) for w in _WORDINGS)
         return Task(name, positive, negative, words)
+    if name in _WORKED:
+        positive, negative, prompt = _WORKED[name]
+        return Task(name, positive, negative, (prompt,))
     if not name.endswith(".toml"):
-        hint = suggestion(name, _LABELS)
+        known = [*_LABELS, *_WORKED]
         raise InputError(
-            f"Unknown task '{name}'.{hint} Expected {listing(_LABELS)} or a .toml file with positive, negative and prompt."
+            f"Unknown task '{name}'.{suggestion(name, known)} Expected {listing(known)} or a .toml file with positive, "
+            "negative and prompt."
         )
     return _from_file(require_file(Path(name)))
 
