@@ -75,7 +75,7 @@ def with_atheris(tally: Tally, cases: int, done: Path) -> None:
             report(tally, done)
             os._exit(0)
 
-    atheris.Setup([sys.argv[0], f"-runs={cases}", "-max_len=4096", "-verbosity=0", str(corpus)], one)
+    atheris.Setup([sys.argv[0], f"-runs={cases}", "-max_len=20000", "-verbosity=0", str(corpus)], one)
     atheris.Fuzz()
 
 
@@ -120,8 +120,6 @@ def start(reader: str, engine: str, cases: int) -> tuple[str, dict[str, str]]:
 
 def main() -> None:
     """Run what was asked for."""
-    from tests.fuzz.readers import READERS
-
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("readers", nargs="*", default=[])
     parser.add_argument("--cases", type=int, default=10_000)
@@ -131,6 +129,8 @@ def main() -> None:
     if asked.child:
         work(asked.readers[0], asked.engine, asked.cases, asked.child)
         return
+    from tests.fuzz.readers import READERS  # not before: in a child, atheris must see our modules being imported
+
     engines = ["hypothesis", "atheris"] if asked.engine == "both" else [asked.engine]
     print("| reader | made by | files | taken | refused | failed | s |\n|---|---|---|---|---|---|---|", flush=True)
     failures: dict[str, dict[str, str]] = {}
