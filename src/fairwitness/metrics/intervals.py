@@ -56,6 +56,8 @@ def resample_groups(cells: Any, *, replicates: int, seed: int) -> NDArray[np.int
     same counts still get draws of their own. 1 / classes of a row is added to every cell, for the reason given above.
     """
     cells = np.asarray(cells, np.int64)
+    if not cells.size:  # nobody is in any group
+        return np.empty((replicates, *cells.shape), np.int64)
     tables = cells.reshape(len(cells), -1)
     order = np.lexsort(tables.T)
     sizes = tables.sum(axis=1)

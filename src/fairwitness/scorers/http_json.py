@@ -52,6 +52,7 @@ class HTTPScorer:
                 raise InputError(f"{self.path}: '{key}' is missing. A scorer needs url, body (with \"$text\") and score.")
         if "$text" not in str(data["body"]):
             raise InputError(f'{self.path}: body has no "$text", so every text would be asked the same.')
+        _check_values(data, self.path)
         check_address(data["url"])
         return data
 
@@ -117,3 +118,26 @@ def _from_environment(value: str, path: Path) -> str:
         return os.environ[found[1]]
 
     return _VARIABLE.sub(look_up, value)
+
+
+def _check_values(data: Mapping[str, Any], path: Path) -> None:
+    """Refuse what is there and is not of its kind."""
+    for key in ("url", "score"):
+        if not isinstance(data[key], str):
+            raise InputError(f"{path}: {key} must be a text, not {data[key]!r}.")
+    for key, kinds in {
+        "qps": (int, float),
+        "timeout_s": (int, float),
+        "workers": (int,),
+        "per_minute": (int,),
+        "attempts": (int,),
+    }.items():
+        value = data.get(key, 1)
+        if not isinstance(value, kinds) or isinstance(value, bool) or not 0 < value < 1e9:
+            raise InputError(f"{path}: {key} = {value!r} is not a {'whole ' if kinds == (int,) else ''}number above 0.")
+    if not isinstance(data.get("headers", {}), dict):
+        raise InputError(f'{path}: headers must be a table, such as headers = {{ Authorization = "Bearer $MY_KEY" }}.')
+    scale = data.get("scale", [0, 1])
+    numbers = isinstance(scale, list) and len(scale) == 2 and all(type(end) in (int, float) for end in scale)
+    if not numbers or scale[0] == scale[1]:
+        raise InputError(f"{path}: scale = {scale!r} is not two different numbers, such as [0, 100].")
