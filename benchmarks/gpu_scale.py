@@ -9,9 +9,9 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1] / "src"), str(Path(__file__).parents[1])]
 
-import torch  # noqa: E402
+import torch
 
-from benchmarks.gpu_zeroshot import DEVICE, TINY, items, matmul_rate, model, needed, timed  # noqa: E402
+from benchmarks.gpu_zeroshot import DEVICE, TINY, items, matmul_rate, model, needed, timed
 
 SHAPES = {
     "1B (16 layers of 2048)": (16, 2048, 8192, 32, 8),
