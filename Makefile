@@ -20,6 +20,11 @@ check: $(VENV)/.test
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_architecture.py
 
+bench-gpu:
+	python3 benchmarks/gpu_zeroshot.py
+	python3 benchmarks/gpu_stereoset.py
+	python3 benchmarks/gpu_graphs.py
+
 bench: $(VENV)/.bench
 	$(BIN)/fairwitness models pull smollm2
 	$(BIN)/python -m benchmarks
