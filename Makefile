@@ -10,15 +10,21 @@ demo: $(VENV)/.demo
 	$(BIN)/fairwitness models pull smollm2
 	$(BIN)/fairwitness demo --out runs/demo
 
+# Two tests at a time, each on one thread: on two cores that is faster than one test on two.
 test: $(VENV)/.test
 	$(BIN)/fairwitness models pull smollm2
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_architecture.py
+
+bench-gpu:
+	python3 benchmarks/gpu_zeroshot.py
+	python3 benchmarks/gpu_stereoset.py
+	python3 benchmarks/gpu_graphs.py
 
 bench: $(VENV)/.bench
 	$(BIN)/fairwitness models pull smollm2

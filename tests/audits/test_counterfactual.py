@@ -211,3 +211,20 @@ def test_another_question_is_refused(tmp_path: Path, expanded: Path) -> None:
 def test_a_folder_is_meant(tmp_path: Path) -> None:
     with pytest.raises(FairWitnessError, match="folder"):
         counterfactual(CounterfactualConfig(out=tmp_path / "x.parquet"))
+
+
+def test_the_question_is_the_same_in_every_process() -> None:
+    """Sets print in an order that changes from process to process; a resumed run must not take that for another question."""
+    import os
+    import subprocess
+    import sys
+
+    imports = (
+        "from fairwitness.audits.counterfactual_steps import _content as c\nfrom fairwitness.datasets.counterfactual import lexicon"
+    )
+    command = [sys.executable, "-c", f"{imports}\nprint(c(lexicon.lexicon('gender')))"]
+    printed = set()
+    for seed in "123":
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        printed.add(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
+    assert len(printed) == 1

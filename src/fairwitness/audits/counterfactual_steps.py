@@ -3,8 +3,9 @@
 Every step streams, resumes and seals its output in the run's folder. What the scores say is counterfactual_analysis.py's business.
 """
 
+import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def make_templates(config: TemplatesConfig) -> AuditResult:
     """Templates from comments or from a file of templates, each with its sentiment and where it came from."""
     own = own_lexicons(config.lexicon)
     words = [lexicon(name, own) for name in dict.fromkeys((*config.categories, *(each.category for each in own)))]
-    question = {"step": "templates", **_plain(config), "lexicons": content_hash(*(repr(each) for each in words))}
+    question = {"step": "templates", **_plain(config), "lexicons": content_hash(*map(_content, words))}
     data = {} if config.in_ is None else {str(config.in_): file_hash(_existing(config.in_))}
     with runs.open_run(config.out, "counterfactual templates", question, restart=config.restart, data=data) as run:
         if run.sealed:
@@ -231,6 +232,15 @@ def budget_of(scorer: TextScorer, path: Path) -> dict[str, Any]:
         "seconds": seconds,
         "sample_calls": sampled,
     }
+
+
+def _content(lexicon: Lexicon) -> str:
+    """A lexicon as text that is the same in every process: sets have no order of their own, so they get one."""
+
+    def plain(value: Any) -> Any:
+        return sorted(value) if isinstance(value, set | frozenset) else repr(value)
+
+    return json.dumps(asdict(lexicon), sort_keys=True, default=plain)
 
 
 def own_lexicons(paths: Sequence[str]) -> list[Lexicon]:

@@ -30,7 +30,7 @@ def section(recorded: Recorded) -> Section:
     measured = recorded.table("measurements.parquet")
     model, subset = recorded.question.get("model", "A prediction file"), recorded.question.get("subset", "")
     counts = recorded.counts
-    lede = [f"{model} was asked which of three sentences is likeliest, on {counts.get('asked', 0):,} StereoSet sentences {subset}."]
+    lede = [f"{model} was asked which of three sentences is likeliest, on {counts.get('asked', 0):,} StereoSet items ({subset})."]
     if counts.get("failed"):
         lede.append(f"{counts['failed']:,} could not be scored; their items are in no number.")
     if measured is None:
@@ -47,9 +47,7 @@ def crows_section(recorded: Recorded) -> Section:
     """The section of one CrowS-Pairs evaluation."""
     measured = recorded.table("measurements.parquet")
     model = recorded.question.get("model", "")
-    lede = [
-        f"{model} was asked which of two sentences is likelier, on {recorded.counts.get('asked', 0):,} sentences of CrowS-Pairs."
-    ]
+    lede = [f"{model} was asked which of two sentences is likelier, on {recorded.counts.get('asked', 0):,} pairs of CrowS-Pairs."]
     if measured is None:
         return Section("CrowS-Pairs", lede)
     name = "Share of pairs in which the stereotype is likelier: 50 is no preference"

@@ -66,6 +66,8 @@ def _shares(recorded: Recorded) -> list[Block]:
                 table = tables.read(recorded.folder / name)
             except FairWitnessError:
                 continue
+            if "n" in table.columns:
+                table = table.filter(pl.col("n") > 0)
             title = name.removesuffix(".csv").rpartition(".")[2].replace("_", " ").capitalize()
             blocks.append(Table(title, table.columns, table.rows()))
     return blocks
