@@ -9,11 +9,14 @@ TEXTS = ["You are kind.", "A mild text about the weather.", None, "I like trains
 def _table(path: Path) -> Path:
     import polars as pl
 
+    from fairwitness import tables
+
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         rows = range(len(TEXTS))
         columns = {"idx": list(rows), "text": TEXTS, "label": [k % 2 for k in rows], "pred": [k % 3 == 0 for k in rows]}
-        pl.DataFrame({**columns, "male": [k % 4 < 2 for k in rows]}).cast({"pred": pl.Int64, "male": pl.Int64}).write_parquet(path)
+        frame = pl.DataFrame({**columns, "male": [k % 4 < 2 for k in rows]}).cast({"pred": pl.Int64, "male": pl.Int64})
+        tables.write(frame, path)  # atomically: two copies of an audit may make it at the same moment
     return path
 
 

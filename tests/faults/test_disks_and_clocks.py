@@ -91,7 +91,7 @@ def test_two_at_once_one_works_and_one_is_told(live: Life, tmp_path: Path) -> No
     live("zero_shot", tmp_path / "calm" / "run")
     both = live("zero_shot", tmp_path / "both" / "run", copies=2)
     told = [answer["error"] for answer in both if "error" in answer]
-    assert all("Another process is working in" in words for words in told)
+    assert all("Another process is working in" in words for words in told), told
     assert len(told) <= 1
     assert outputs(tmp_path / "both" / "run") == outputs(tmp_path / "calm" / "run")
 
