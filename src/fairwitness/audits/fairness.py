@@ -234,7 +234,7 @@ def _measure(
     if found is not None:
         made["per_identity"] = identity_table(found, settings)
     spreads = pl.concat([one.table for one in multi]) if found is None else None
-    made["summary"] = summary_table(made["groups"], found, spreads, settings, _seen(facts))
+    made["summary"] = summary_table(counts, found, spreads, settings, _seen(facts))
     made["overall"] = overall_table(overall, settings)
     if scores is not None and len(scores.edges):
         made |= score_tables(scores, settings)

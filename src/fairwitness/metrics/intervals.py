@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from fairwitness.metrics.rates import FloatArray, ratio
 
+# The widest central interval that is read off the draws themselves.
+_FARTHEST = 0.975
+
 
 def wilson(successes: Any, trials: Any, *, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
     """Wilson's score interval (1927) for a share of rows, within [0, 1]; NaN without trials.
@@ -45,26 +48,7 @@ def resample(cells: Any, *, replicates: int, seed: int, axes: int) -> NDArray[np
         total = int(table.sum())
         if total:
             stream = np.random.default_rng([seed, *table.tolist()])
-            drawn[:, index] = stream.multinomial(total, _smoothed(table, 0.5), size=replicates)
-    return drawn.reshape(replicates, *cells.shape)
-
-
-def resample_groups(cells: Any, *, replicates: int, seed: int) -> NDArray[np.int64]:
-    """Bootstrap counts [replicate, group, …] of groups that exclude each other, each resampled within its own size.
-
-    Groups are drawn in an order that depends on their counts alone, so what they are called changes nothing; groups with the
-    same counts still get draws of their own. 1 / classes of a row is added to every cell, for the reason given above.
-    """
-    cells = np.asarray(cells, np.int64)
-    if not cells.size:  # nobody is in any group
-        return np.empty((replicates, *cells.shape), np.int64)
-    tables = cells.reshape(len(cells), -1)
-    order = np.lexsort(tables.T)
-    sizes = tables.sum(axis=1)
-    chances = _smoothed(tables, 1 / cells.shape[-1])
-    stream = np.random.default_rng([seed, len(cells), int(sizes.sum())])
-    drawn = np.empty((replicates, *tables.shape), np.int64)
-    drawn[:, order] = stream.multinomial(sizes[order], chances[order], size=(replicates, len(cells)))
+            drawn[:, index] = stream.multinomial(total, (table + 0.5) / (table + 0.5).sum(), size=replicates)
     return drawn.reshape(replicates, *cells.shape)
 
 
@@ -82,6 +66,16 @@ def percentiles(draws: Any, *, confidence: float = 0.95) -> tuple[FloatArray, Fl
     defined = np.count_nonzero(~np.isnan(values), axis=0)
     edge = (1 - confidence) / 2
     return tuple(_at(values, defined, q).reshape(shape) for q in (edge, 1 - edge))  # type: ignore[return-value]
+
+
+def bootstrap_interval(value: Any, draws: Any, *, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """Percentiles of the draws. Too far out for a thousand draws to say, the 95 % ends are moved away from the value as a
+    normal's would be, which keeps their skew."""
+    if confidence <= _FARTHEST:
+        return percentiles(draws, confidence=confidence)
+    low, high = percentiles(draws, confidence=0.95)
+    stretch = normal_quantile(confidence) / normal_quantile(0.95)
+    return value - np.clip(value - low, 0, None) * stretch, value + np.clip(high - value, 0, None) * stretch
 
 
 def auc_interval(auc: Any, positives: Any, negatives: Any, *, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
@@ -108,11 +102,6 @@ def normal_quantile(confidence: float) -> float:
     from scipy.special import ndtri
 
     return float(ndtri(0.5 + confidence / 2))
-
-
-def _smoothed(tables: NDArray[np.int64], added: float) -> FloatArray:
-    more = tables + added
-    return np.asarray(more / more.sum(axis=-1, keepdims=True), float)
 
 
 def _bisect(auc: FloatArray, m: Any, n: Any, z: float, *, inner: FloatArray, outer: FloatArray) -> FloatArray:
