@@ -143,7 +143,7 @@ def count(rows: Rows, reading: Reading, *, options: ClusterOptions = LOCAL) -> t
     keeper = _score_keeper(rows, reading)
     found: Iterator[tuple[Tally, ScorePart | BinnedScores | None]]
     if options.engine == "ray" and isinstance(rows, FileRows):
-        found = on_cluster(partial(_count_rows, rows, reading, keeper.edges), _row_ranges(rows), options=options)
+        found = on_cluster(partial(_count_rows, rows, reading, keeper.edges, keeper.every), _row_ranges(rows), options=options)
     else:
         found = (_count_part(part, reading) for part in _parts(rows, reading.columns))
     for counted, scores in found:
@@ -169,13 +169,13 @@ def _count_part(part: pl.DataFrame, reading: Reading) -> tuple[Tally, ScorePart 
 
 
 def _count_rows(
-    rows: FileRows, reading: Reading, edges: NDArray[Any] | None, some: tuple[int, int]
+    rows: FileRows, reading: Reading, edges: NDArray[Any] | None, every: int, some: tuple[int, int]
 ) -> tuple[Tally, ScorePart | BinnedScores | None]:
     """Count some rows: from which, and how many. Scores are binned here already, so that what is sent back stays small."""
     tally, scores = _count_part(rows.lazy().slice(*some).collect(), reading)
     if scores is None or edges is None:
         return tally, scores
-    binned = BinnedScores(edges)
+    binned = BinnedScores(edges, every)
     binned.add(scores)
     return tally, binned
 
@@ -187,10 +187,10 @@ def _row_ranges(rows: FileRows) -> list[tuple[int, int]]:
 class _Keeper:
     """Collects scores: all of them, or per bin when they are too many to hold."""
 
-    def __init__(self, edges: NDArray[Any] | None) -> None:
-        self.edges = edges
+    def __init__(self, edges: NDArray[Any] | None, every: int = 1) -> None:
+        self.edges, self.every = edges, every
         self._parts: list[ScorePart] = []
-        self._binned = BinnedScores(edges) if edges is not None else None
+        self._binned = BinnedScores(edges, every) if edges is not None else None
 
     def append(self, part: ScorePart | BinnedScores | None) -> None:
         if isinstance(part, BinnedScores):
@@ -214,7 +214,7 @@ def _score_keeper(rows: Rows, reading: Reading) -> _Keeper:
     every = -(-number // (16 * BINS))
     looks = [numbers(part[reading.score][::every], f"--score_col {reading.score}") for part in _parts(rows, [reading.score])]
     sample = np.concatenate(looks)
-    return _Keeper(bin_edges(sample[np.isfinite(sample)] * (1 if reading.positive_label else -1)))
+    return _Keeper(bin_edges(sample[np.isfinite(sample)] * (1 if reading.positive_label else -1)), every)
 
 
 def _parts(rows: Rows, columns: Sequence[str]) -> Iterator[pl.DataFrame]:

@@ -117,20 +117,23 @@ def _aucs(table: pl.DataFrame, facts: Mapping[str, Any]) -> list[dict[str, Any]]
         for metric in (*AUCS, *EQUALITY_GAPS)
     ]
     whole = {"attribute": "overall", "n": facts["n_scored"], **n}
-    ends = {"low": facts["overall_auc_low"], "high": facts["overall_auc_high"]}
-    rows.append({"metric": "auc", "value": facts["overall_auc"], **ends, **whole})
-    rows.append({"metric": "jigsaw_final", "value": facts["jigsaw_final"], **whole})
+    names = {"auc": "overall_auc", "jigsaw_final": "jigsaw_final"} | {f"power_mean_{name}": f"power_mean_{name}" for name in AUCS}
+    for metric, fact in names.items():
+        ends = {"low": facts[f"{fact}_low"], "high": facts[f"{fact}_high"]}
+        rows.append({"metric": metric, "value": facts[fact], **ends, **whole})
     return rows
 
 
 def _calibration(table: pl.DataFrame) -> list[dict[str, Any]]:
-    found = table.group_by("identity", "group", maintain_order=True).agg(pl.col("ece").first(), pl.col("n").sum())
+    found = table.group_by("identity", "group", maintain_order=True).agg(pl.col("^ece.*$").first(), pl.col("n").sum())
     return [
         {
             "metric": "expected_calibration_error",
             "attribute": row["identity"],
             "group": row["group"].removeprefix(f"{row['identity']}="),
             "value": row["ece"],
+            "low": row["ece_low"],
+            "high": row["ece_high"],
             "n": row["n"],
         }
         for row in found.to_dicts()

@@ -12,11 +12,10 @@ from fairwitness.audits.fairness_tables import Settings
 from fairwitness.metrics.combined import spread_interval
 from fairwitness.metrics.counts import MEMBER, NONMEMBER, Counts
 from fairwitness.metrics.gaps import earlier_binary, earlier_binary_intervals
-from fairwitness.metrics.multigroup import BY_CLASS, BY_GROUP, OneAgainstRest, interval, one_against_rest, shares, spread
+from fairwitness.metrics.multigroup import BY_CLASS, METRICS, OneAgainstRest, interval, one_against_rest, shares, spread
 from fairwitness.metrics.rates import FloatArray
 from fairwitness.metrics.significance import spread_test
 
-METRICS = BY_CLASS | BY_GROUP
 COLUMNS = ("metric", "attribute", "class", "group", "value", "low", "high", "n")
 # The four gaps of the earlier paper under the names it prints.
 BINARY_NAMES = {"stat_parity": "SPD", "equal_opp": "EOD", "oae_diff": "OAED", "te_diff": "TED"}

@@ -52,7 +52,7 @@ def ratio_interval(above: Any, above_ends: Any, below: Any, below_ends: Any) -> 
 
     >>> low, high = ratio_interval(0.2, (0.15, 0.26), 0.1, (0.07, 0.14))
     >>> round(float(low), 3), round(float(high), 3)
-    (1.292, 3.067)
+    (1.283, 3.109)
     """
     above, below = np.asarray(above, float), np.asarray(below, float)
     ends = []

@@ -175,6 +175,7 @@ BY_GROUP = {
     "overall_accuracy_equality": overall_accuracy_equality,
     "group_accuracy": group_accuracy,
 }
+METRICS = BY_CLASS | BY_GROUP
 
 
 def shares(cells: Any) -> dict[str, tuple[IntArray, IntArray]]:
@@ -197,7 +198,7 @@ def interval(metric: str, cells: Any, *, confidence: float = 0.95) -> Ends:
 
     >>> low, high = interval("treatment_equality_fp_over_fn", [[[80, 20], [10, 90]]])
     >>> round(float(low[1, 0]), 2), round(float(high[1, 0]), 2)
-    (1.0, 4.06)
+    (1.0, 4.0)
     """
     counts = one_against_rest(cells)
     parts = shares(counts)
