@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 from sklearn.metrics import accuracy_score
 
 import fairwitness as fw
-from fairwitness.audits import fairness_input
+from fairwitness.audits import fairness_input, fairness_reading
 from fairwitness.audits.fairness import FairnessConfig, audit_fairness
 from fairwitness.audits.fairness_files import counts_from_table, counts_table
 from fairwitness.errors import InputError, RunError
@@ -187,7 +187,7 @@ def test_counting_in_parts_is_counting_at_once(monkeypatch: pytest.MonkeyPatch, 
     frame = table()
     frame.write_parquet(tmp_path / "t.parquet", row_group_size=100)
     whole = measure(frame, groups=["age*male"], score="score")
-    monkeypatch.setattr(fairness_input, "ROWS_PER_PART", 64)
+    monkeypatch.setattr(fairness_reading, "ROWS_PER_PART", 64)
     for source in (frame, tmp_path / "t.parquet"):
         parts = measure(source, groups=["age*male"], score="score")
         for name, expected in whole.tables.items():

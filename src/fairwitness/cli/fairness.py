@@ -39,9 +39,17 @@ def _show(result: FairnessResult) -> None:
     if result.multigroup.height:
         console.print(_spread_table(result))
     if "jigsaw_final" in facts and facts["overall_auc"] is not None:
-        console.print(f"Overall AUC {facts['overall_auc']:.4f}; Jigsaw final metric {_number(facts['jigsaw_final'])}.")
+        ends = _interval(facts["overall_auc_low"], facts["overall_auc_high"])
+        console.print(f"Overall AUC {facts['overall_auc']:.4f} {ends}; {_final(facts)}.")
     for path in result.files:
         console.print(f"Wrote {path}", soft_wrap=True, highlight=False)
+
+
+def _final(facts: dict[str, Any]) -> str:
+    if facts["jigsaw_final"] is None:
+        return "the Jigsaw final metric is undefined: no identity has all three AUCs and enough rows"
+    ends = _interval(facts["jigsaw_final_low"], facts["jigsaw_final_high"])
+    return f"Jigsaw final metric {facts['jigsaw_final']:.4f} {ends} over {facts['jigsaw_identities']} identities"
 
 
 def _gap_table(result: FairnessResult) -> Any:

@@ -55,6 +55,8 @@ def bias_variances(scores: GroupScores) -> dict[str, float]:
 def power_mean_weights(values: Sequence[float] | FloatArray, power: float = -5) -> FloatArray:
     """How fast the power mean moves with each value: v^(p−1) M^(1−p) / N; NaN where a value is 0 and the power is not above 1."""
     values = np.asarray(values, float)
+    if not len(values):
+        return values
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.mean(values**power) ** (1 / power)
         return np.asarray(values ** (power - 1) * mean ** (1 - power) / len(values), float)
