@@ -290,7 +290,7 @@ def test_the_files_and_the_second_call(preds: Path, tmp_path: Path) -> None:
     }
     for name, header in first.items():
         assert (out / name).read_text().startswith(header), name
-    for name in ("R_SPD.png", "R_EOpp_diff.png", "R_ROC.png"):
+    for name in ("R_SPD.png", "R_EOpp_diff.png", "R_ROC.png", "R_calibration.png"):
         assert (out / name).stat().st_size > 1000
     assert tuple(pl.read_parquet(out / "R.measurements.parquet").columns) == MEASUREMENTS
     entry = json.loads((out / "run.json").read_text())["audits"]["R"]

@@ -179,4 +179,5 @@ def _curve(name: str, member: str, side: Side, area: float) -> list[dict[str, An
     along = false_positive + true_positive
     places = np.unique(np.searchsorted(along, np.linspace(0, 2, _CURVE_POINTS)).clip(0, len(along) - 1))
     place = {"identity": name, "group": _group_name(name, member)}
-    return [{**place, "fpr": float(false_positive[k]), "tpr": float(true_positive[k]), "n": side.n, "auc": area} for k in places]
+    support = {"n": side.n, "auc": area, "n_positive": int(side.positive.sum()), "n_negative": int(side.negative.sum())}
+    return [{**place, "fpr": float(false_positive[k]), "tpr": float(true_positive[k]), **support} for k in places]

@@ -125,6 +125,7 @@ class IdentityGaps:
 
     names: tuple[str, ...]
     sizes: Any
+    positives: Any
     missing: Any
     skipped: Any
     value: dict[str, FloatArray]
@@ -148,6 +149,7 @@ def identity_gaps(counts: Mapping[str, Counts], identities: Sequence[str], setti
     return IdentityGaps(
         names=tuple(identities),
         sizes=sizes,
+        positives=cells[:, :, 1].sum(axis=2),
         missing=np.array([counts[name].missing for name in identities]),
         skipped=skipped,
         value={name: _blank(found, skipped) for name, found in gaps(cells).items()},
@@ -207,7 +209,7 @@ def identity_table(found: IdentityGaps, settings: Settings) -> pl.DataFrame:
             columns |= {f"{column}_p": found.p[name], f"{column}_p_adjusted": found.p_adjusted[name]}
         if name in found.detectable:
             columns[f"{column}_min_detectable"] = found.detectable[name]
-    columns["n_missing"] = found.missing
+    columns |= {"n_missing": found.missing, "n_positive_A0": found.positives[:, 0], "n_positive_A1": found.positives[:, 1]}
     columns |= {f"{GAP_COLUMNS[name]}_vs_background": values for name, values in found.against_background.items()}
     return pl.DataFrame(columns, nan_to_null=True)
 
