@@ -32,11 +32,12 @@ def values_of(rows: Rows, column: str) -> Values:
             found.word = first_word(series)
             if found.word is not None:
                 return found
-        seen = numbers(series, column)
-        seen = seen[~np.isnan(seen)]
-        if len(seen):
-            found.low, found.high = min(found.low, float(seen.min())), max(found.high, float(seen.max()))
-            found.fractions |= bool((seen[np.isfinite(seen)] % 1 != 0).any())
+        fractional = not (series.dtype.is_integer() or series.dtype == pl.Boolean)
+        known = pl.Series(numbers(series, column)).fill_nan(None).drop_nulls() if fractional else series.drop_nulls()
+        if known.len():
+            found.low, found.high = min(found.low, float(known.min())), max(found.high, float(known.max()))  # type: ignore[arg-type]
+        if fractional and not found.fractions:
+            found.fractions = bool((known.filter(known.is_finite()) % 1 != 0).any())
     return found
 
 

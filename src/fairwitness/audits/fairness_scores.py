@@ -74,7 +74,7 @@ def score_facts(scores: ScoreTable, table: pl.DataFrame | None, identities: Sequ
     values = {name: usable[name].to_list() for name in AUCS}
     found = {f"power_mean_{name}": power_mean(values[name]) for name in AUCS}
     found["jigsaw_final"] = final_metric(overall, values)
-    for name, variance in _final_variances(scores, usable["identity"].to_list(), values).items():
+    for name, variance in final_variances(scores, usable["identity"].to_list(), values).items():
         low, high = logit_interval(found[name], variance, confidence=settings.confidence)
         found |= {f"{name}_low": float(low), f"{name}_high": float(high)}
     return facts | found | {"jigsaw_identities": usable.height, "jigsaw_left_out": own.height - usable.height}
@@ -89,7 +89,8 @@ def _error_bound(scores: BinnedScores) -> float:
     return float(np.nanmax(found))
 
 
-def _final_variances(scores: ScoreTable, identities: Sequence[str], values: Mapping[str, Sequence[float]]) -> dict[str, float]:
+def final_variances(scores: ScoreTable, identities: Sequence[str], values: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Variances of the three power means over identities and of the final metric."""
     slopes = {name: power_mean_weights(values[name]) for name in AUCS}
     weights = {identity: {name: float(slopes[name][index]) for name in AUCS} for index, identity in enumerate(identities)}
     if not weights:
@@ -109,10 +110,11 @@ def _bias_row(
     row: dict[str, Any] = {"identity": name, **metrics, "n_subgroup": s1 + s0, "n_background": b1 + b0}
     row["skipped"] = s1 + s0 < settings.min_group_size
     row |= {"n_subgroup_positive": s1, "n_subgroup_negative": s0, "n_background_positive": b1, "n_background_negative": b0}
-    return row | squared | _bias_intervals(metrics, scores.histograms(name), settings)
+    return row | squared | bias_intervals(metrics, scores.histograms(name), settings)
 
 
-def _bias_intervals(metrics: Mapping[str, float], scores: GroupScores, settings: Settings) -> dict[str, float]:
+def bias_intervals(metrics: Mapping[str, float], scores: GroupScores, settings: Settings) -> dict[str, float]:
+    """`*_low` and `*_high` of one identity's AUCs and equality gaps."""
     variance = bias_variances(scores)
     shift = np.array([0.5 if metric in EQUALITY_GAPS else 0.0 for metric in PAIRS])
     sizes = np.array([[getattr(scores, side).sum() for side in pair] for pair in PAIRS.values()]).T
