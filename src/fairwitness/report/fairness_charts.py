@@ -163,4 +163,5 @@ def _reliability(axis: Any, name: str, bins: pl.DataFrame) -> None:
         axis.vlines(part["mean_score"], part["low"], part["high"], color=style["color"], linewidth=1, alpha=0.7)
         axis.plot(part["mean_score"], part["positive_share"], linewidth=1.2, marker="o", markersize=2.5, label=label, **style)
     _named(axis, name)
-    axis.legend(loc="lower right", fontsize=6, frameon=False, handlelength=1.6, borderaxespad=0.2)
+    # Curves may lie anywhere here, so the legend looks for room and keeps a ground of its own.
+    axis.legend(loc="best", fontsize=6, framealpha=0.85, edgecolor="none", handlelength=1.6, borderaxespad=0.2)
