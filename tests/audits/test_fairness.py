@@ -479,3 +479,10 @@ def test_worst_cases_lie_within_their_intervals() -> None:
         worst = result.worst().row(0, named=True)
         for name in ("WorstAbsSPD", "WorstAbsEOpp", "WorstGroupAcc", "WorstGroupF1"):
             assert worst[f"{name}_low"] <= worst[name] <= worst[f"{name}_high"], name
+
+
+def test_a_spread_says_what_it_could_have_shown() -> None:
+    rows = {(row["metric"], row["class"]): row for row in measure(flags=[], groups=["age"]).multigroup.to_dicts()}
+    spread, smallest = rows["statistical_parity_spread", "1"], rows["statistical_parity_min_detectable", "1"]
+    assert smallest["group"] == spread["group"]
+    assert 0 < smallest["value"] < 1

@@ -14,7 +14,7 @@ from fairwitness.metrics.counts import MEMBER, NONMEMBER, Counts
 from fairwitness.metrics.gaps import earlier_binary, earlier_binary_intervals
 from fairwitness.metrics.multigroup import BY_CLASS, METRICS, OneAgainstRest, interval, one_against_rest, shares, spread
 from fairwitness.metrics.rates import FloatArray
-from fairwitness.metrics.significance import spread_test
+from fairwitness.metrics.significance import minimum_detectable, spread_test
 
 COLUMNS = ("metric", "attribute", "class", "group", "value", "low", "high", "n")
 # The four gaps of the earlier paper under the names it prints.
@@ -36,7 +36,8 @@ def multigroup(counts: Counts, settings: Settings) -> Multigroup:
     """Every metric of every class and group with its interval, then the spread over groups with its worst pair per class.
 
     Small groups keep their values, whose intervals say how little they are worth; spreads are over groups of at least the
-    smallest size only. In a spread's row `group` is 'highest - lowest'.
+    smallest size only. In a spread's row `group` is 'highest - lowest'. Behind a spread that is tested stands the smallest gap
+    that this pair could have shown.
     """
     cells = one_against_rest(counts.cells)
     frames = [_cells_of(name, counts, cells, settings) for name in METRICS]
@@ -95,6 +96,9 @@ def _spreads_of(
         n = np.sum(support(name, part))
         row = _row(f"{name}_spread", counts.attribute, class_, pair, found.value, low, high, n)
         yield row, _chance(name, part, settings) if pair is not None else None
+        if name in _TESTED and pair is not None:
+            smallest, rows = _detectable(name, part, (int(found.highest), int(found.lowest)), settings)
+            yield _row(f"{name}_min_detectable", counts.attribute, class_, pair, smallest, np.nan, np.nan, rows), None
 
 
 def _ends(name: str, cells: OneAgainstRest, confidence: float) -> tuple[FloatArray, FloatArray]:
@@ -107,6 +111,14 @@ def _chance(name: str, cells: OneAgainstRest, settings: Settings) -> float | Non
         return None
     above, below = (np.ravel(part) for part in shares(cells)[name])
     return spread_test(above, below, replicates=settings.replicates, seed=settings.seed)
+
+
+def _detectable(name: str, cells: OneAgainstRest, pair: tuple[int, int], settings: Settings) -> tuple[float, int]:
+    """The smallest gap that two groups of the worst pair's sizes would have shown, when all pairs are looked at; and their rows."""
+    above, below = (np.ravel(part)[list(pair)] for part in shares(cells)[name])
+    groups = np.count_nonzero(np.ravel(shares(cells)[name][1]))
+    each = 1 - (1 - settings.confidence) / (groups * (groups - 1) / 2)
+    return float(minimum_detectable(above, below, confidence=each)), int(below.sum())
 
 
 def _earlier(counts: Counts, settings: Settings) -> list[dict[str, Any]]:
