@@ -62,7 +62,6 @@ def fairlearn_seconds(frame: pl.DataFrame) -> tuple[float, float]:
 def in_memory() -> list[tuple[str, float, float, str]]:
     """Compute on tables in memory: rates and gaps, AUCs, groups."""
     from fairwitness.audits.fairness import group_fairness
-    from fairwitness.metrics.scores import ExactScores, score_part
 
     frame = table(ROWS)
     group_fairness(frame.head(1000), label="target", pred="pred", flags=FLAGS)  # imports
@@ -74,19 +73,50 @@ def in_memory() -> list[tuple[str, float, float, str]]:
         ("2 M rows × 24 flags: 9 rates, 10 gaps, 1,000 replicates, exact tests", *ours, ratio),
         (f"fairlearn, 5 rates, no replicates: {FAIRLEARN_ROWS:,} rows, one flag", *theirs, f"× {scale:,.0f} to the line above"),
     ]
+    rows.append(
+        ("bias AUCs of 24 identities with intervals, and the Jigsaw final metric with its own: 2 M rows", *areas(frame), "")
+    )
+    with_scores = seconds(lambda: group_fairness(frame, label="target", pred="pred", score="score", flags=FLAGS), 2)
+    rows.append(("2 M rows × 24 flags with scores: all of the above, sweeps, ROC, calibration", *with_scores, ""))
+    return [*rows, *many_groups(frame)]
+
+
+def areas(frame: pl.DataFrame) -> tuple[float, float]:
+    """Bias AUCs from plain arrays: sorted once, then a few looks at each identity's members."""
+    from fairwitness.audits.fairness_scores import bias_intervals, final_variances
+    from fairwitness.audits.fairness_tables import Settings
+    from fairwitness.metrics.bias_auc import AUCS
+    from fairwitness.metrics.scores import ExactScores, score_part
+
     score, truth = frame["score"].to_numpy(), frame["target"].to_numpy() == 1
     members = {name: frame[name].to_numpy() >= 0.5 for name in FLAGS}
 
-    def areas() -> object:
+    def measure() -> object:
         scores = ExactScores([score_part(score, truth, members)])
-        return [scores.bias(name) for name in FLAGS]
+        found = {name: scores.bias(name) for name in FLAGS}
+        ends = {name: bias_intervals(found[name], scores.histograms(name), Settings()) for name in FLAGS}
+        return ends, final_variances(scores, FLAGS, {name: [one[name] for one in found.values()] for name in AUCS})
 
-    rows.append(("bias AUCs of 24 identities, 2 M rows", *seconds(areas, 2), "sorted once"))
+    return seconds(measure, 2)
+
+
+def many_groups(frame: pl.DataFrame) -> list[tuple[str, float, float, str]]:
+    """One column of 20 groups, and of 2,000: with two classes, and with five."""
+    from fairwitness.audits.fairness import group_fairness
+
     random = np.random.default_rng(1)
-    for groups in (20, 2000):
-        column = frame.select("target", "pred").with_columns(town=random.integers(0, groups, ROWS))
-        spent = seconds(lambda column=column: group_fairness(column, label="target", pred="pred", groups=["town"]))
-        rows.append((f"2 M rows, one column of {groups:,} groups, everything", *spent, ""))
+    rows = []
+    for classes in (2, 5):
+        first = 0.0
+        for groups in (20, 2000):
+            labels = {name: random.integers(0, classes, ROWS).astype(np.int8) for name in ("target", "pred")}
+            column = pl.DataFrame(
+                {**(labels if classes > 2 else frame.select("target", "pred").to_dict()), "town": random.integers(0, groups, ROWS)}
+            )
+            spent = seconds(lambda column=column: group_fairness(column, label="target", pred="pred", groups=["town"]))
+            note = f"{spent[0] / first:.1f} × 20 groups" if first else ""
+            first = first or spent[0]
+            rows.append((f"2 M rows, one column of {groups:,} groups, {classes} classes, everything", *spent, note))
     return rows
 
 
@@ -101,11 +131,13 @@ def write_file(path: Path, rows: int) -> None:
 
 
 _CHILD = """
-import resource, sys, time
+import sys, time
+from pathlib import Path
 from fairwitness.audits.fairness import group_fairness
 start = time.perf_counter()
 result = group_fairness(sys.argv[1], label="target", pred="pred", flags=sys.argv[2].split(","))
-most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+# Not ru_maxrss: a child inherits that of the process it was forked from, which has just held two million rows.
+most = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1e6
 print(time.perf_counter() - start, time.process_time(), most, result.facts["n_rows"])
 """
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from fairwitness import csv_blocks
 from fairwitness.errors import InputError, listing, suggestion
 from fairwitness.files import replacing, require_file
 
@@ -19,6 +20,9 @@ EXAMPLES = ("id", "text", "context", "label", "unit", "role")
 SCORES = ("id", "score", "pred", "error")
 ATTRIBUTIONS = ("id", "tokens", "weights", "explained", "gap", "steps")
 MEASUREMENTS = ("metric", "attribute", "group", "class", "value", "low", "high", "n", "n_failed", "p", "p_adjusted")
+
+# Bytes from which a CSV file is read block by block.
+LONG_CSV = 16 * csv_blocks.BLOCK
 
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".json")
 
@@ -56,6 +60,10 @@ def batches(path: Path | str, columns: Sequence[str] | None = None, *, rows: int
     try:
         if _suffix(path) == ".parquet":
             yield from _parquet_batches(path, frame.collect_schema().names(), rows)
+        elif _is_long_csv(path):
+            separator = _separator(_suffix(path))
+            schema = csv_blocks.schema_of(path, separator=separator)
+            yield from csv_blocks.batches(path, schema, frame.collect_schema().names(), rows=rows, separator=separator)
         else:
             yield from frame.collect_batches(chunk_size=rows, maintain_order=True)
     except _UNREADABLE as error:
@@ -92,8 +100,11 @@ def scan(path: Path | str) -> pl.LazyFrame:
         elif suffix == ".json":
             frame = pl.read_json(path, infer_schema_length=None).lazy()
         else:
-            _refuse_duplicates(path, separator=_separator(suffix))
-            frame = pl.scan_csv(path, separator=_separator(suffix), infer_schema_length=None, glob=False)
+            separator = _separator(suffix)
+            _refuse_duplicates(path, separator=separator)
+            # Types are learned from every row; of a long file block by block, so that it is never held as a whole.
+            known = csv_blocks.schema_of(path, separator=separator) if _is_long_csv(path) else None
+            frame = pl.scan_csv(path, separator=separator, schema=known, infer_schema_length=None, glob=False)
         frame.collect_schema()
         return frame
     except _UNREADABLE as error:
@@ -241,6 +252,10 @@ def _suffix(path: Path) -> str:
     return suffix
 
 
+def _is_long_csv(path: Path) -> bool:
+    return _suffix(path) in (".csv", ".tsv") and path.stat().st_size > LONG_CSV
+
+
 def _separator(suffix: str) -> str:
     return "\t" if suffix == ".tsv" else ","
 
@@ -253,7 +268,8 @@ def _without_bom(path: Path) -> Path | bytes:
 
 def _refuse_duplicates(path: Path, *, separator: str) -> list[str]:
     """The names in a CSV file's first line; two of one name are an error."""
-    header = pl.read_csv(path, has_header=False, n_rows=1, separator=separator, infer_schema=False, truncate_ragged_lines=True)
+    first = next(csv_blocks.blocks(path))
+    header = pl.read_csv(first, has_header=False, n_rows=1, separator=separator, infer_schema=False, truncate_ragged_lines=True)
     names = ["" if name is None else str(name) for name in header.row(0)]
     if not any(names):
         raise InputError(f"{path} is empty.")

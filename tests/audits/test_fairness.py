@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 from sklearn.metrics import accuracy_score
 
 import fairwitness as fw
-from fairwitness.audits import fairness_input
+from fairwitness.audits import fairness_input, fairness_reading
 from fairwitness.audits.fairness import FairnessConfig, audit_fairness
 from fairwitness.audits.fairness_files import counts_from_table, counts_table
 from fairwitness.errors import InputError, RunError
@@ -187,7 +187,7 @@ def test_counting_in_parts_is_counting_at_once(monkeypatch: pytest.MonkeyPatch, 
     frame = table()
     frame.write_parquet(tmp_path / "t.parquet", row_group_size=100)
     whole = measure(frame, groups=["age*male"], score="score")
-    monkeypatch.setattr(fairness_input, "ROWS_PER_PART", 64)
+    monkeypatch.setattr(fairness_reading, "ROWS_PER_PART", 64)
     for source in (frame, tmp_path / "t.parquet"):
         parts = measure(source, groups=["age*male"], score="score")
         for name, expected in whole.tables.items():
@@ -290,7 +290,7 @@ def test_the_files_and_the_second_call(preds: Path, tmp_path: Path) -> None:
     }
     for name, header in first.items():
         assert (out / name).read_text().startswith(header), name
-    for name in ("R_SPD.png", "R_EOpp_diff.png", "R_ROC.png"):
+    for name in ("R_SPD.png", "R_EOpp_diff.png", "R_ROC.png", "R_calibration.png"):
         assert (out / name).stat().st_size > 1000
     assert tuple(pl.read_parquet(out / "R.measurements.parquet").columns) == MEASUREMENTS
     entry = json.loads((out / "run.json").read_text())["audits"]["R"]
@@ -429,3 +429,60 @@ def test_two_thousand_groups() -> None:
     result = fw.group_fairness(frame, label="target", pred="pred", groups=["town"], min_group_size=1)
     assert result.by_group.height == 2000
     assert result.by_group["n"].sum() == 40_000
+
+
+def test_everything_that_rests_on_scores_has_an_interval() -> None:
+    result = measure(score="score")
+    facts, long = result.facts, result.tables["measurements"]
+    for name in ("overall_auc", "power_mean_subgroup_auc", "power_mean_bpsn_auc", "power_mean_bnsp_auc", "jigsaw_final"):
+        assert facts[f"{name}_low"] < facts[name] < facts[f"{name}_high"], name
+    rests = long.filter(pl.col("metric").str.contains("auc|aeg|jigsaw|calibration")).drop_nulls("value")
+    assert rests.filter(pl.col("low").is_null() | pl.col("high").is_null()).is_empty()
+    assert ((rests["low"] <= rests["value"] + 1e-12) & (rests["value"] <= rests["high"] + 1e-12)).all()
+
+
+def test_probabilities_of_the_other_label_stay_probabilities() -> None:
+    one, zero = measure(score="score"), measure(score="score", positive_label=0)
+    error = [result.tables["calibration"].filter(pl.col("group") == "overall")["ece"][0] for result in (one, zero)]
+    assert error[0] == pytest.approx(error[1], abs=0.02)  # bins close at their lower end, so a score on an edge changes bins
+    assert zero.tables["sweep"]["threshold"].min() == 0
+    logits = table().with_columns(score=(pl.col("score") - 0.5) * 9)
+    assert "calibration" not in measure(logits, score="score", positive_label=0).tables
+
+
+def test_classes_that_only_predictions_know() -> None:
+    frame = table().with_columns(pred=pl.col("idx") % 3)
+    result = fw.group_fairness(frame, label="target", pred="pred", groups=["age"], replicates=20)
+    assert set(result.multigroup["class"].drop_nulls()) == {"0", "1", "2"}
+    with pytest.raises(InputError, match="predictions must be 0 or 1"):
+        measure(frame)
+
+
+def test_text_that_spells_numbers_and_columns_of_nothing(tmp_path: Path) -> None:
+    frame = table()
+    words = frame.with_columns(
+        pl.col("male").cast(pl.String).fill_null("nan"), pl.col("target").cast(pl.String), black=pl.lit(None, pl.Float64)
+    )
+    words.write_csv(tmp_path / "words.csv")
+    expected = measure(frame, flags=["male"]).per_identity
+    assert_frame_equal(measure(words, flags=["male"]).per_identity, expected)
+    found = measure(tmp_path / "words.csv")
+    assert_frame_equal(found.per_identity.head(1).select("SPD", "EOpp_diff"), expected.select("SPD", "EOpp_diff"))
+    assert "'black' has no value" in " ".join(found.facts["notes"])
+    frame.head(0).write_csv(tmp_path / "empty.csv")
+    with pytest.raises(InputError, match="no rows"):
+        measure(tmp_path / "empty.csv")
+
+
+def test_worst_cases_lie_within_their_intervals() -> None:
+    for result in (measure(), measure(flags=[], groups=["age"])):
+        worst = result.worst().row(0, named=True)
+        for name in ("WorstAbsSPD", "WorstAbsEOpp", "WorstGroupAcc", "WorstGroupF1"):
+            assert worst[f"{name}_low"] <= worst[name] <= worst[f"{name}_high"], name
+
+
+def test_a_spread_says_what_it_could_have_shown() -> None:
+    rows = {(row["metric"], row["class"]): row for row in measure(flags=[], groups=["age"]).multigroup.to_dicts()}
+    spread, smallest = rows["statistical_parity_spread", "1"], rows["statistical_parity_min_detectable", "1"]
+    assert smallest["group"] == spread["group"]
+    assert 0 < smallest["value"] < 1

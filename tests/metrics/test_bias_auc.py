@@ -12,7 +12,17 @@ from hypothesis.extra import numpy as hnp
 from scipy.stats import mannwhitneyu
 from sklearn.metrics import roc_auc_score
 
-from fairwitness.metrics.bias_auc import GroupScores, auc, bias_aucs, final_metric, power_mean, squared_equality_gaps
+from fairwitness.metrics.auc_variance import PAIRS, delong, power_mean_weights
+from fairwitness.metrics.bias_auc import (
+    AUCS,
+    GroupScores,
+    auc,
+    bias_aucs,
+    final_metric,
+    power_mean,
+    squared_equality_gaps,
+    tie_bound,
+)
 from fairwitness.metrics.calibration import reliability
 from fairwitness.metrics.rates import rates
 from fairwitness.metrics.scores import BinnedScores, ExactScores, bin_edges, score_part
@@ -136,3 +146,64 @@ def test_sweep_at_a_threshold_equals_counting_there() -> None:
     thresholds = threshold_grid(scores.lowest, scores.highest)
     found = rates(cells_at(scores.edges, side.positive, side.negative, thresholds))
     assert found["positive_rate"][50] == np.mean(score >= thresholds[50])
+
+
+@given(rows())
+def test_delong_is_the_variance_of_placements(table: tuple[np.ndarray, ...]) -> None:
+    score, label, _ = table
+    higher, lower = score[label == 1], score[label == 0]
+    scores = ExactScores([score_part(score, label, {})])
+    found = delong(*scores.everyone())
+    if min(len(higher), len(lower)) < 2:
+        assert np.isnan(found)
+        return
+    beats = (higher[:, None] > lower) + 0.5 * (higher[:, None] == lower)
+    wanted = beats.mean(axis=1).var(ddof=1) / len(higher) + beats.mean(axis=0).var(ddof=1) / len(lower)
+    assert found == pytest.approx(wanted, abs=1e-12)
+
+
+def final_of(score: np.ndarray, label: np.ndarray, members: np.ndarray) -> tuple[float, float]:
+    masks = {str(k): member == 1 for k, member in enumerate(members)}
+    scores = ExactScores([score_part(score, label, masks, {str(k): member == -1 for k, member in enumerate(members)})])
+    values = {name: [scores.bias(k)[name] for k in masks] for name in AUCS}
+    slopes = {name: power_mean_weights(values[name]) for name in AUCS}
+    weights = {k: {name: slopes[name][int(k)] for name in AUCS} for k in masks}
+    return final_metric(scores.auc(), values), scores.variances(weights)["all"] / 16
+
+
+def test_the_final_metrics_variance_is_the_jackknifes() -> None:
+    random = np.random.default_rng(0)
+    n = 240
+    label = random.random(n) < 0.4
+    score = random.normal(label, 1).round(1)
+    members = random.integers(-1, 2, (3, n))
+    members[2] = np.where(members[0] == -1, -1, random.integers(0, 2, n))  # unknown together with the first
+    _, variance = final_of(score, label, members)
+    others = [final_of(np.delete(score, i), np.delete(label, i), np.delete(members, i, axis=1))[0] for i in range(n)]
+    assert variance == pytest.approx((n - 1) * np.var(others), rel=0.08)
+
+
+@given(rows(), st.integers(2, 12))
+def test_binned_areas_are_off_by_no_more_than_is_said(table: tuple[np.ndarray, ...], bins: int) -> None:
+    score, label, member = table
+    part = score_part(score, label, {"g": member == 1}, {"g": member == -1})
+    exact, binned = ExactScores([part]), BinnedScores(np.unique(np.quantile(score, np.linspace(0, 1, bins))))
+    binned.add(part)
+    for name, value in binned.bias("g").items():
+        if not np.isnan(value):
+            bound = tie_bound(*(getattr(binned.histograms("g"), side) for side in PAIRS[name]))
+            assert abs(value - exact.bias("g")[name]) <= bound + 1e-12
+
+
+def test_variances_of_a_binned_table_come_from_a_sample_of_its_rows() -> None:
+    random = np.random.default_rng(1)
+    n = 20_000
+    label = random.random(n) < 0.3
+    score, member = random.normal(label, 1), random.random(n) < 0.2
+    weights = {"g": dict.fromkeys(AUCS, 1.0)}
+    exact = ExactScores([score_part(score, label, {"g": member})]).variances(weights)
+    binned = BinnedScores(bin_edges(score), 4)
+    for piece in np.array_split(np.arange(n), 7):
+        binned.add(score_part(score[piece], label[piece], {"g": member[piece]}))
+    for name, value in binned.variances(weights).items():
+        assert value == pytest.approx(exact[name], rel=0.1), name

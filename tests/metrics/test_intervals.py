@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from fairwitness.metrics.gaps import gaps
-from fairwitness.metrics.intervals import auc_interval, percentiles, resample, resample_groups, wilson
+from fairwitness.metrics.intervals import auc_interval, logit_interval, percentiles, resample, wilson
 from fairwitness.metrics.significance import benjamini_hochberg, exact_test, minimum_detectable, spread_test
 
 
@@ -56,14 +56,6 @@ def test_a_thousand_replicates_depend_on_seed_and_counts_alone() -> None:
     assert (one[:, ::-1] == resample(cells[::-1], replicates=100, seed=3, axes=3)).all()
     assert (one != resample(cells, replicates=100, seed=4, axes=3)).any()
     assert (one.sum(axis=(2, 3, 4)) == cells.sum(axis=(1, 2, 3))).all()
-
-
-def test_groups_with_the_same_counts_get_draws_of_their_own() -> None:
-    cells = np.array([[[5, 3], [2, 7]], [[5, 3], [2, 7]], [[0, 0], [0, 0]]])
-    drawn = resample_groups(cells, replicates=50, seed=0)
-    assert (drawn[:, 0] != drawn[:, 1]).any()
-    assert not drawn[:, 2].any()
-    assert (drawn.sum(axis=(2, 3)) == [17, 17, 0]).all()
 
 
 def test_percentiles_leave_out_what_is_undefined() -> None:
@@ -128,6 +120,13 @@ def test_auc_interval_keeps_its_width_at_the_ends() -> None:
     assert np.isnan(low[2])
 
 
+def test_an_interval_in_log_odds_stays_inside() -> None:
+    low, high = logit_interval([0.5, 0.999, 1.0, np.nan], 0.01)
+    assert low[0] == pytest.approx(1 - high[0])
+    assert 0 < low[1] < high[1] <= 1
+    assert np.isnan([low[2], low[3]]).all()
+
+
 def test_the_smallest_detectable_gap_is_found_four_times_in_five() -> None:
     n = np.array([800, 600])
     gap = float(minimum_detectable(n * 0.3, n))
@@ -143,6 +142,20 @@ def test_permutation_of_a_spread() -> None:
     assert spread_test(apart, trials, replicates=500, seed=0) == pytest.approx(1 / 501)
     assert spread_test(apart[::-1], trials[::-1], replicates=500, seed=0) == pytest.approx(1 / 501)
     assert np.isnan(spread_test(np.array([3]), np.array([5]), replicates=10, seed=0))
+
+
+def test_permutation_of_a_spread_over_many_groups() -> None:
+    random = np.random.default_rng(6)
+    trials = random.integers(200, 400, 300)
+    same = random.binomial(trials, 0.3)
+    once = spread_test(same, trials, replicates=1000, seed=0)
+    assert once == spread_test(same[::-1], trials[::-1], replicates=1000, seed=0)
+    assert once > 0.05
+    apart = same.copy()
+    apart[7] = trials[7]
+    assert 0 < spread_test(apart, trials, replicates=1000, seed=0) < 1e-20
+    p = [spread_test(random.binomial(trials, 0.3), trials, replicates=300, seed=0) for _ in range(200)]
+    assert 0.01 <= np.mean(np.array(p) <= 0.05) <= 0.1
 
 
 def test_permutation_of_a_spread_is_uniform_when_nothing_is_there() -> None:

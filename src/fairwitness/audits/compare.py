@@ -13,8 +13,9 @@ import polars as pl
 
 from fairwitness import tables
 from fairwitness.audits.fairness_files import counts_from_table
-from fairwitness.audits.fairness_input import Reading, count
+from fairwitness.audits.fairness_input import count
 from fairwitness.audits.fairness_join import open_predictions
+from fairwitness.audits.fairness_reading import Reading
 from fairwitness.audits.result import AuditResult
 from fairwitness.errors import FairWitnessError, InputError
 from fairwitness.metrics.change import Change, interval_change, paired_changes, unpaired_changes

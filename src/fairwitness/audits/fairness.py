@@ -13,10 +13,12 @@ import polars as pl
 
 from fairwitness import runs, tables
 from fairwitness.audits.fairness_files import stored, write
-from fairwitness.audits.fairness_input import BACKGROUND, OVERALL, FileRows, Reading, Rows, Tally, count, label_kind
+from fairwitness.audits.fairness_input import BACKGROUND, OVERALL, Tally, count
 from fairwitness.audits.fairness_join import open_predictions
 from fairwitness.audits.fairness_measurements import measurements, multigroup_measurements
 from fairwitness.audits.fairness_multigroup import binarised, multigroup
+from fairwitness.audits.fairness_outcomes import label_kind, values_of
+from fairwitness.audits.fairness_reading import FileRows, Reading, Rows
 from fairwitness.audits.fairness_result import FairnessResult
 from fairwitness.audits.fairness_scores import score_facts, score_tables
 from fairwitness.audits.fairness_tables import (
@@ -219,9 +221,7 @@ def _measure(
     groups: Sequence[str] = (),
     options: ClusterOptions = LOCAL,
 ) -> FairnessResult:
-    named = label_kind(rows, reading)
-    # Several classes have no single score; their AUCs would need one score per class.
-    reading = replace(reading, named_classes=named, score=None if named else reading.score)
+    reading = _looked_at(rows, reading)
     tally, scores = count(rows, reading, options=options)
     counts = dict(tally.counts)
     overall = counts.pop(OVERALL)
@@ -234,7 +234,7 @@ def _measure(
     if found is not None:
         made["per_identity"] = identity_table(found, settings)
     spreads = pl.concat([one.table for one in multi]) if found is None else None
-    made["summary"] = summary_table(made["groups"], found, spreads, settings, _seen(facts))
+    made["summary"] = summary_table(counts, found, spreads, settings, _seen(facts))
     made["overall"] = overall_table(overall, settings)
     if scores is not None and len(scores.edges):
         made |= score_tables(scores, settings)
@@ -248,6 +248,17 @@ def _measure(
         long = pl.concat([long, multigroup_measurements(multi, adjusted, counts)])
     facts = {name: None if isinstance(value, float) and np.isnan(value) else value for name, value in facts.items()}
     return FairnessResult({**made, "measurements": long}, facts, [], {OVERALL: overall, **counts})
+
+
+def _looked_at(rows: Rows, reading: Reading) -> Reading:
+    """The reading, with what only the values can say: whether labels are classes, whether scores are probabilities."""
+    named = label_kind(rows, reading)
+    # Several classes have no single score; their AUCs would need one score per class.
+    reading = replace(reading, named_classes=named, score=None if named else reading.score)
+    if reading.score is None or reading.positive_label:
+        return reading
+    seen = values_of(rows, reading.score)
+    return replace(reading, probabilities=seen.low >= 0 and seen.high <= 1)
 
 
 def _facts(tally: Tally, reading: Reading, settings: Settings) -> dict[str, Any]:

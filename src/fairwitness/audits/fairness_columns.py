@@ -17,11 +17,25 @@ def numbers(column: pl.Series, what: str) -> NDArray[np.float64]:
     """A column as floats, NaN where it is empty. Text that is not a number is refused."""
     if column.dtype.is_float() and not column.null_count():
         return column.cast(pl.Float64).to_numpy()
-    found = column.cast(pl.Float64, strict=False)
-    if found.null_count() > column.null_count():
-        wrong = column.filter(found.is_null() & column.is_not_null())[0]
+    wrong = first_word(column)
+    if wrong is not None:
         raise InputError(f"{what} holds {wrong!r}, which is not a number.")
-    return found.fill_null(float("nan")).to_numpy()
+    return _plain(column).cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def first_word(column: pl.Series) -> str | None:
+    """The first value that is not a number, if there is one."""
+    if column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null):
+        return None
+    found = _plain(column).cast(pl.Float64, strict=False)
+    if found.null_count() == column.null_count():
+        return None
+    return str(column.filter(found.is_null() & column.is_not_null())[0])
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    """Categories as the words they stand for, not as their numbers."""
+    return column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
 
 
 def encode(column: pl.Series) -> tuple[NDArray[Any], list[str]]:

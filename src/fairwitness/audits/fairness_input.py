@@ -6,19 +6,20 @@ What is wrong with the input is said here, in words, before any number is made. 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from fairwitness import tables
-from fairwitness.audits.fairness_columns import MOST_GROUPS, encode, numbers, recode
+from fairwitness.audits.fairness_columns import MOST_GROUPS, encode, numbers
+from fairwitness.audits.fairness_outcomes import outcomes, values_of
+from fairwitness.audits.fairness_reading import ROWS_PER_PART, FileRows, Reading, Rows, parts_of
 from fairwitness.engine.map_reduce import on_cluster
 from fairwitness.engine.options import LOCAL, ClusterOptions
 from fairwitness.errors import InputError
-from fairwitness.metrics.counts import NONE, Counts, FlagCounter, bitmap, count_groups, from_bitmap, ordered
+from fairwitness.metrics.counts import NONE, Counts, FlagCounter, bitmap, count_groups, from_bitmap
 from fairwitness.metrics.scores import BINS, EXACT_ROWS, BinnedScores, ExactScores, ScorePart, ScoreTable, bin_edges
 
 BACKGROUND = "background"
@@ -26,39 +27,8 @@ OVERALL = "overall"
 MISSING = "(missing)"
 # AUCs, sweeps and calibration are made for each value of a group column up to this many values.
 MOST_GROUPS_WITH_SCORES = 50
-ROWS_PER_PART = 131_072
 # On a cluster a part is larger: starting a task there costs some milliseconds.
 ROWS_PER_TASK = 8 * ROWS_PER_PART
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """Which column means what, and how its values are to be read."""
-
-    label: str
-    pred: str | None
-    score: str | None = None
-    error: str | None = None
-    flags: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
-    positive_label: int = 1
-    score_threshold: float | None = None
-    group_threshold: float = 0.5
-    missing: Literal["exclude", "nonmember"] = "exclude"
-    auc_background: Literal["rest", "identities", "background"] = "rest"
-    named_classes: bool = False
-
-    @property
-    def columns(self) -> list[str]:
-        """Every column that is read, once."""
-        parts = [part for name in self.groups for part in name.split("*")]
-        wanted = [self.label, self.pred, self.score, self.error, *self.flags, *parts]
-        return list(dict.fromkeys(name for name in wanted if name))
-
-    def flag_of(self, column: str) -> str:
-        """The option that names a column, so that an error can say what to type."""
-        named = {self.label: "--label_col", self.pred: "--pred_col", self.score: "--score_col"}
-        return named.get(column) or ("--id_cols" if column in self.flags else "--group_cols")
 
 
 @dataclass
@@ -91,61 +61,16 @@ class Tally:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-@dataclass(frozen=True)
-class FileRows:
-    """The wanted columns of a table file, of which no more than a part is ever held."""
-
-    path: Path
-    columns: tuple[str, ...]
-
-    def lazy(self) -> pl.LazyFrame:
-        return tables.scan(self.path).select(self.columns)
-
-    def parts(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        return tables.batches(self.path, columns, rows=ROWS_PER_PART)
-
-
-Rows = pl.DataFrame | pl.LazyFrame | FileRows
-
-
-def label_kind(rows: Rows, reading: Reading) -> bool:
-    """Whether labels are names of classes (True), or 0/1 and fractions between, cut at 0.5 (False). Anything else is refused."""
-    kind = rows.lazy().collect_schema()[reading.label]
-    if kind == pl.Boolean or kind == pl.Null:
-        return False
-    if not kind.is_numeric():
-        if not reading.flags:
-            return True
-        raise InputError(
-            f"--label_col {reading.label} holds text ({kind}). With --id_cols, labels must be 0 or 1, or fractions between. "
-            f"Turn them into 0/1, or compare classes by name with --group_cols alone."
-        )
-    low, high, fractions = np.inf, -np.inf, False
-    for part in _parts(rows, [reading.label]):
-        values = part[reading.label].drop_nulls().to_numpy()
-        values = values[~np.isnan(values)] if kind.is_float() else values
-        if len(values):
-            low, high = min(low, float(values.min())), max(high, float(values.max()))
-            fractions = fractions or (kind.is_float() and bool((values % 1 != 0).any()))
-    if low >= 0 and high <= 1:
-        return False
-    if reading.flags or fractions:
-        wrong = low if low < 0 else high
-        advice = "" if fractions else " Several classes can be compared with --group_cols alone."
-        raise InputError(f"--label_col {reading.label} holds {wrong:g}; labels must be 0 or 1, or fractions between.{advice}")
-    return True
-
-
 def count(rows: Rows, reading: Reading, *, options: ClusterOptions = LOCAL) -> tuple[Tally, ScoreTable | None]:
     """Count everything in one pass, part by part; on a cluster, each part where there is room, and the counts added up here."""
-    _check_flags(rows.lazy(), reading)
+    _check_flags(rows, reading)
     tally = Tally()
     keeper = _score_keeper(rows, reading)
     found: Iterator[tuple[Tally, ScorePart | BinnedScores | None]]
     if options.engine == "ray" and isinstance(rows, FileRows):
-        found = on_cluster(partial(_count_rows, rows, reading, keeper.edges), _row_ranges(rows), options=options)
+        found = on_cluster(partial(_count_rows, rows, reading, keeper.edges, keeper.every), _row_ranges(rows), options=options)
     else:
-        found = (_count_part(part, reading) for part in _parts(rows, reading.columns))
+        found = (_count_part(part, reading) for part in parts_of(rows, reading.columns))
     for counted, scores in found:
         tally.merge(counted)
         keeper.append(scores)
@@ -156,7 +81,7 @@ def count(rows: Rows, reading: Reading, *, options: ClusterOptions = LOCAL) -> t
 
 def _count_part(part: pl.DataFrame, reading: Reading) -> tuple[Tally, ScorePart | None]:
     tally = Tally(n_rows=part.height)
-    truth, predicted, classes = _outcomes(part, reading)
+    truth, predicted, classes = outcomes(part, reading)
     tally.n_unlabelled = int(np.count_nonzero(truth == NONE))
     tally.n_failed = int(np.count_nonzero((predicted == NONE) & (truth != NONE)))
     counter = FlagCounter(truth, predicted, classes=classes)
@@ -169,13 +94,13 @@ def _count_part(part: pl.DataFrame, reading: Reading) -> tuple[Tally, ScorePart 
 
 
 def _count_rows(
-    rows: FileRows, reading: Reading, edges: NDArray[Any] | None, some: tuple[int, int]
+    rows: FileRows, reading: Reading, edges: NDArray[Any] | None, every: int, some: tuple[int, int]
 ) -> tuple[Tally, ScorePart | BinnedScores | None]:
     """Count some rows: from which, and how many. Scores are binned here already, so that what is sent back stays small."""
     tally, scores = _count_part(rows.lazy().slice(*some).collect(), reading)
     if scores is None or edges is None:
         return tally, scores
-    binned = BinnedScores(edges)
+    binned = BinnedScores(edges, every)
     binned.add(scores)
     return tally, binned
 
@@ -187,10 +112,10 @@ def _row_ranges(rows: FileRows) -> list[tuple[int, int]]:
 class _Keeper:
     """Collects scores: all of them, or per bin when they are too many to hold."""
 
-    def __init__(self, edges: NDArray[Any] | None) -> None:
-        self.edges = edges
+    def __init__(self, edges: NDArray[Any] | None, every: int = 1) -> None:
+        self.edges, self.every = edges, every
         self._parts: list[ScorePart] = []
-        self._binned = BinnedScores(edges) if edges is not None else None
+        self._binned = BinnedScores(edges, every) if edges is not None else None
 
     def append(self, part: ScorePart | BinnedScores | None) -> None:
         if isinstance(part, BinnedScores):
@@ -212,76 +137,23 @@ def _score_keeper(rows: Rows, reading: Reading) -> _Keeper:
     if number <= EXACT_ROWS:
         return _Keeper(None)
     every = -(-number // (16 * BINS))
-    looks = [numbers(part[reading.score][::every], f"--score_col {reading.score}") for part in _parts(rows, [reading.score])]
+    looks = [numbers(part[reading.score][::every], f"--score_col {reading.score}") for part in parts_of(rows, [reading.score])]
     sample = np.concatenate(looks)
-    return _Keeper(bin_edges(sample[np.isfinite(sample)] * (1 if reading.positive_label else -1)))
+    return _Keeper(bin_edges(reading.turned(sample[np.isfinite(sample)])), every)
 
 
-def _parts(rows: Rows, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    if isinstance(rows, FileRows):
-        yield from rows.parts(columns)
-    elif isinstance(rows, pl.LazyFrame):
-        yield from rows.select(columns).collect_batches(chunk_size=ROWS_PER_PART, maintain_order=True)
-    elif rows.height <= ROWS_PER_PART:
-        yield rows.select(columns)
-    else:
-        # Slices that fit the processor's cache: a column is compared, packed and forgotten before the next one is read.
-        yield from rows.select(columns).iter_slices(ROWS_PER_PART)
-
-
-def _check_flags(lazy: pl.LazyFrame, reading: Reading) -> None:
-    schema = lazy.collect_schema()
+def _check_flags(rows: Rows, reading: Reading) -> None:
+    schema = rows.lazy().collect_schema()
     for name in reading.flags:
         kind = schema[name]
-        if not (kind.is_numeric() or kind in (pl.Boolean, pl.Null)):
+        if kind.is_numeric() or kind in (pl.Boolean, pl.Null):
+            continue
+        word = values_of(rows, name).word
+        if word is not None:
             raise InputError(
-                f"--id_cols {name} holds text ({kind}); a number from 0 to 1 or true/false was expected. "
+                f"--id_cols {name} holds text ('{word[:40]}'); a number from 0 to 1 or true/false was expected. "
                 f"If it names groups, use --group_cols {name}."
             )
-
-
-def _outcomes(part: pl.DataFrame, reading: Reading) -> tuple[NDArray[Any], NDArray[Any], tuple[str, ...]]:
-    """Codes of truth and prediction, NONE where there is none, and the names of the classes."""
-    if reading.named_classes:
-        truth, names = encode(part[reading.label])
-        predicted, called = encode(part[_known(reading.pred)])
-        classes = ordered([*names, *called])
-        truth, predicted = recode(truth, names, classes), recode(predicted, called, classes)
-    else:
-        truth, classes = _binary_truth(part[reading.label], reading), ("0", "1")
-        predicted = _binary_prediction(part, reading)
-    if reading.error is not None:
-        said = part[reading.error].cast(pl.String)
-        failed = (said.is_not_null() & (said != "")).fill_null(False).to_numpy()
-        predicted = np.where(failed, NONE, predicted)
-    return truth, predicted, classes
-
-
-def _known(name: str | None) -> str:
-    if name is None:
-        raise InputError("Name the column of predictions with --pred_col.")
-    return name
-
-
-def _binary_truth(column: pl.Series, reading: Reading) -> NDArray[Any]:
-    values = numbers(column, f"--label_col {column.name}")
-    positive = (values >= 0.5) == bool(reading.positive_label)
-    return np.where(np.isnan(values), np.int8(NONE), positive.astype(np.int8))
-
-
-def _binary_prediction(part: pl.DataFrame, reading: Reading) -> NDArray[Any]:
-    if reading.score_threshold is not None and reading.score is not None:
-        values = numbers(part[reading.score], f"--score_col {reading.score}")
-        values = np.where(np.isnan(values), np.nan, (values >= reading.score_threshold).astype(float))
-    else:
-        values = numbers(part[_known(reading.pred)], f"--pred_col {reading.pred}")
-        wrong = ~np.isnan(values) & (values != 0) & (values != 1)
-        if wrong.any():
-            raise InputError(
-                f"--pred_col {reading.pred} holds {values[wrong][0]:g}; predictions must be 0 or 1. If it is a score, give it as "
-                f"--score_col {reading.pred} with --score_threshold, the score from which a row counts as positive."
-            )
-    return np.where(np.isnan(values), np.int8(NONE), ((values == 1) == bool(reading.positive_label)).astype(np.int8))
 
 
 @dataclass
@@ -302,10 +174,7 @@ def _count_flags(part: pl.DataFrame, reading: Reading, counter: FlagCounter, tal
 
 
 def _membership(column: pl.Series, reading: Reading) -> _Membership:
-    if column.dtype.is_float():
-        values = column.cast(pl.Float64).to_numpy()
-    else:
-        values = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    values = numbers(column, f"--id_cols {column.name}")
     member = bitmap(values >= reading.group_threshold)
     # The smallest value is NaN when any is: one quick look spares most columns the search.
     if reading.missing == "nonmember" or not len(values) or not np.isnan(values.min()):
@@ -394,9 +263,8 @@ def _scored(
                 inside[f"{attribute}={group}"] = places == index
                 unknown[f"{attribute}={group}"] = places == NONE
     unknown = _with_background(inside, unknown, reading)
-    sign = 1 if reading.positive_label else -1
     return ScorePart(
-        sign * score[kept],
+        reading.turned(score[kept]),
         truth[kept] == 1,
         {name: bitmap(mask[kept]) for name, mask in inside.items()},
         {name: None if mask is None else bitmap(mask[kept]) for name, mask in unknown.items()},

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from fairwitness import tables
-from fairwitness.audits.fairness_input import FileRows, Reading
+from fairwitness.audits.fairness_reading import FileRows, Reading
 from fairwitness.errors import InputError
 
 _INDEX = "idx"

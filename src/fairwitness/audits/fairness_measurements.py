@@ -29,15 +29,16 @@ WORST |= {"WorstGroupF1": "worst_group_f1"}
 def measurements(found: Mapping[str, pl.DataFrame], counts: Mapping[str, Counts], facts: Mapping[str, Any]) -> pl.DataFrame:
     """Everything measured, as tables.MEASUREMENTS. A skipped group's numbers are null, with its n."""
     failed = {name: int(one.failed.sum()) for name, one in counts.items()}
-    rows = [*_overall(found["overall"], facts), *_rates(found["groups"])]
-    if "per_identity" in found:
-        rows += _gaps(found["per_identity"], failed)
+    rows = _gaps(found["per_identity"], failed) if "per_identity" in found else []
     rows += _worst(found["summary"], facts)
     if "bias_auc" in found:
         rows += _aucs(found["bias_auc"], facts)
     if "calibration" in found:
         rows += _calibration(found["calibration"])
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row").with_columns(pl.selectors.float().fill_nan(None))
+    frames = [_overall(found["overall"], facts), _rates(found["groups"]), pl.DataFrame(rows, schema=SCHEMA, orient="row")]
+    # Columns that a table lacks are null in its rows.
+    every = pl.concat([pl.DataFrame(schema=SCHEMA), *frames], how="diagonal_relaxed").cast(SCHEMA)  # type: ignore[arg-type]
+    return every.with_columns(pl.selectors.float().fill_nan(None))
 
 
 def multigroup_measurements(found: Sequence[Multigroup], adjusted: Any, counts: Mapping[str, Counts]) -> pl.DataFrame:
@@ -57,18 +58,24 @@ def multigroup_measurements(found: Sequence[Multigroup], adjusted: Any, counts: 
     return pl.concat(frames).with_columns(pl.selectors.float().fill_nan(None)).cast(SCHEMA)  # type: ignore[arg-type]
 
 
-def _overall(table: pl.DataFrame, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [{**row, "attribute": "overall", "n_failed": facts["n_failed"]} for row in table.to_dicts()]
+def _overall(table: pl.DataFrame, facts: Mapping[str, Any]) -> pl.DataFrame:
+    return table.with_columns(attribute=pl.lit("overall"), n_failed=pl.lit(facts["n_failed"]))
 
 
-def _rates(table: pl.DataFrame) -> list[dict[str, Any]]:
-    rows = []
-    for row in table.to_dicts():
-        place = {"attribute": row["identity"], "group": row["group"].removeprefix(f"{row['identity']}=")}
-        for metric, column in RATE_COLUMNS.items():
-            ends = {"value": row[column], "low": row[f"{column}_low"], "high": row[f"{column}_high"]}
-            rows.append({"metric": metric, **place, **ends, "n": row["n"], "n_failed": row["n_failed"]})
-    return rows
+def _rates(table: pl.DataFrame) -> pl.DataFrame:
+    """Group by group, all rates of each. Made by columns, as there may be thousands of groups."""
+    place: list[Any] = [
+        pl.int_range(pl.len()).alias("place"),
+        pl.col("identity").alias("attribute"),
+        pl.col("group").str.slice(pl.col("identity").str.len_chars() + 1),
+        "n",
+        "n_failed",
+    ]
+    frames = [
+        table.select(pl.lit(metric).alias("metric"), *place, value=column, low=f"{column}_low", high=f"{column}_high")
+        for metric, column in RATE_COLUMNS.items()
+    ]
+    return pl.concat(frames).sort("place", maintain_order=True).drop("place")
 
 
 def _gaps(table: pl.DataFrame, failed: Mapping[str, int]) -> list[dict[str, Any]]:
@@ -110,20 +117,23 @@ def _aucs(table: pl.DataFrame, facts: Mapping[str, Any]) -> list[dict[str, Any]]
         for metric in (*AUCS, *EQUALITY_GAPS)
     ]
     whole = {"attribute": "overall", "n": facts["n_scored"], **n}
-    ends = {"low": facts["overall_auc_low"], "high": facts["overall_auc_high"]}
-    rows.append({"metric": "auc", "value": facts["overall_auc"], **ends, **whole})
-    rows.append({"metric": "jigsaw_final", "value": facts["jigsaw_final"], **whole})
+    names = {"auc": "overall_auc", "jigsaw_final": "jigsaw_final"} | {f"power_mean_{name}": f"power_mean_{name}" for name in AUCS}
+    for metric, fact in names.items():
+        ends = {"low": facts[f"{fact}_low"], "high": facts[f"{fact}_high"]}
+        rows.append({"metric": metric, "value": facts[fact], **ends, **whole})
     return rows
 
 
 def _calibration(table: pl.DataFrame) -> list[dict[str, Any]]:
-    found = table.group_by("identity", "group", maintain_order=True).agg(pl.col("ece").first(), pl.col("n").sum())
+    found = table.group_by("identity", "group", maintain_order=True).agg(pl.col("^ece.*$").first(), pl.col("n").sum())
     return [
         {
             "metric": "expected_calibration_error",
             "attribute": row["identity"],
             "group": row["group"].removeprefix(f"{row['identity']}="),
             "value": row["ece"],
+            "low": row["ece_low"],
+            "high": row["ece_high"],
             "n": row["n"],
         }
         for row in found.to_dicts()

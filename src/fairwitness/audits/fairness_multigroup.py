@@ -2,27 +2,25 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from fairwitness.audits.fairness_tables import Settings
+from fairwitness.metrics.combined import spread_interval
 from fairwitness.metrics.counts import MEMBER, NONMEMBER, Counts
-from fairwitness.metrics.gaps import earlier_binary
-from fairwitness.metrics.intervals import percentiles, resample_groups, wilson
-from fairwitness.metrics.multigroup import BY_CLASS, BY_GROUP, one_against_rest, shares, spread
+from fairwitness.metrics.gaps import earlier_binary, earlier_binary_intervals
+from fairwitness.metrics.multigroup import BY_CLASS, METRICS, OneAgainstRest, interval, one_against_rest, shares, spread
 from fairwitness.metrics.rates import FloatArray
-from fairwitness.metrics.significance import spread_test
+from fairwitness.metrics.significance import minimum_detectable, spread_test
 
 COLUMNS = ("metric", "attribute", "class", "group", "value", "low", "high", "n")
 # The four gaps of the earlier paper under the names it prints.
 BINARY_NAMES = {"stat_parity": "SPD", "equal_opp": "EOD", "oae_diff": "OAED", "te_diff": "TED"}
 _SCHEMA = dict.fromkeys(COLUMNS[:4], pl.String) | dict.fromkeys(COLUMNS[4:7], pl.Float64) | {"n": pl.Int64}
 _BINARISED = {f"{name}_{what}": pl.String for name in ("statistical_parity", "equal_opportunity") for what in ("pair", "class")}
-# Draws are cells × replicates; beyond this many, replicates are fewer, so that 2,000 groups cost about what 20 do.
-_MOST_DRAWS = 1_000_000
-_FEWEST_REPLICATES = 200
 _TESTED = ("statistical_parity", "equal_opportunity", "group_accuracy")
 
 
@@ -38,35 +36,28 @@ def multigroup(counts: Counts, settings: Settings) -> Multigroup:
     """Every metric of every class and group with its interval, then the spread over groups with its worst pair per class.
 
     Small groups keep their values, whose intervals say how little they are worth; spreads are over groups of at least the
-    smallest size only. In a spread's row `group` is 'highest - lowest'.
+    smallest size only. In a spread's row `group` is 'highest - lowest'. Behind a spread that is tested stands the smallest gap
+    that this pair could have shown.
     """
-    draws = _draws(counts, settings)
-    once = one_against_rest(draws)
-    drawn = {name: metric(once) for name, metric in BY_CLASS.items()} | {name: metric(draws) for name, metric in BY_GROUP.items()}
-    frames = [_cells_of(name, counts, drawn[name], settings) for name in drawn]
+    cells = one_against_rest(counts.cells)
+    frames = [_cells_of(name, counts, cells, settings) for name in METRICS]
     rows: list[dict[str, Any]] = []
     p: dict[int, float] = {}
     start = sum(frame.height for frame in frames)
-    for name in drawn:
-        for row, chance in _spreads_of(name, counts, drawn[name], settings):
+    for name in METRICS:
+        for row, chance in _spreads_of(name, counts, cells, settings):
             if chance is not None:
                 p[start + len(rows)] = chance
             rows.append(row)
     if len(counts.groups) == 2 and counts.classes == (NONMEMBER, MEMBER):
-        rows += _earlier(counts, draws, settings)
+        rows += _earlier(counts, settings)
     frame = pl.concat([*frames, pl.DataFrame(rows, schema=_SCHEMA, orient="row")])
     return Multigroup(frame.with_columns(pl.selectors.float().fill_nan(None)), p)
 
 
-def _draws(counts: Counts, settings: Settings) -> Any:
-    """Bootstrap counts, each group resampled within its own size."""
-    affordable = max(_FEWEST_REPLICATES, _MOST_DRAWS // max(counts.cells.size, 1))
-    return resample_groups(counts.cells, replicates=min(settings.replicates, affordable), seed=settings.seed)
-
-
-def _cells_of(name: str, counts: Counts, drawn: FloatArray, settings: Settings) -> pl.DataFrame:
-    values = (BY_CLASS | BY_GROUP)[name](counts.cells)
-    low, high = _ends(name, counts, drawn, settings, values)
+def _cells_of(name: str, counts: Counts, cells: OneAgainstRest, settings: Settings) -> pl.DataFrame:
+    values = METRICS[name](cells)
+    low, high = interval(name, cells, confidence=settings.confidence)
     classes: Sequence[str | None] = counts.classes if name in BY_CLASS else [None]
     columns = {
         "metric": [name] * values.size,
@@ -76,64 +67,68 @@ def _cells_of(name: str, counts: Counts, drawn: FloatArray, settings: Settings) 
         "value": values.ravel(),
         "low": low.ravel(),
         "high": high.ravel(),
-        "n": np.ravel(support(name, counts)),
+        "n": np.ravel(support(name, cells)),
     }
     return pl.DataFrame(columns, schema=_SCHEMA)
 
 
-def _ends(name: str, counts: Counts, drawn: FloatArray, settings: Settings, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    if name in shares(counts.cells):
-        return wilson(*shares(counts.cells)[name], confidence=settings.confidence)
-    low, high = percentiles(drawn, confidence=settings.confidence)
-    undefined = ~np.isfinite(values)
-    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
-
-
-def support(name: str, counts: Counts) -> Any:
+def support(name: str, cells: OneAgainstRest) -> Any:
     """The rows a metric's cell rests on: its denominator's, or those of the class for quotients of rates, or the group's."""
-    found = shares(counts.cells)
+    found = shares(cells)
     if name in found:
         return found[name][1]
-    if name in BY_CLASS:
-        return one_against_rest(counts.cells).positives
-    return counts.sizes
+    return cells.positives if name in BY_CLASS else found["group_accuracy"][1]
 
 
-def _spreads_of(name: str, counts: Counts, drawn: FloatArray, settings: Settings) -> Iterable[tuple[dict[str, Any], float | None]]:
+def _spreads_of(
+    name: str, counts: Counts, cells: OneAgainstRest, settings: Settings
+) -> Iterable[tuple[dict[str, Any], float | None]]:
     kept = np.flatnonzero(counts.sizes >= settings.min_group_size)
-    values = np.atleast_2d((BY_CLASS | BY_GROUP)[name](counts.cells))[:, kept]
-    drawn = drawn[..., kept] if name in BY_CLASS else drawn[:, None, kept]
-    found = spread(values)
-    low, high = percentiles(spread(drawn).value, confidence=settings.confidence)
-    classes: Sequence[str | None] = counts.classes if name in BY_CLASS else [None]
-    n = np.atleast_2d(support(name, counts))[:, kept].sum(axis=1)
     names = [counts.groups[index] for index in kept]
+    classes: Sequence[str | None] = counts.classes if name in BY_CLASS else [None]
     for m, class_ in enumerate(classes):
-        value = found.value[m]
-        pair = None if np.isnan(value) else f"{names[found.highest[m]]} - {names[found.lowest[m]]}"
-        ends = (np.nan, np.nan) if pair is None else (low[m], high[m])
-        row = _row(f"{name}_spread", counts.attribute, class_, pair, value, ends[0], ends[1], n[m])
-        yield row, _chance(name, counts, m, kept, settings) if pair is not None else None
+        # One class at a time, since how many groups have a value differs from class to class; all of them for a sum of classes.
+        part = cells[m : m + 1, kept] if name in BY_CLASS else cells[:, kept]
+        values = METRICS[name](part).ravel()
+        found = spread(values)
+        pair = None if np.isnan(found.value) else f"{names[found.highest]} - {names[found.lowest]}"
+        low, high = spread_interval(values, partial(_ends, name, part), confidence=settings.confidence)
+        n = np.sum(support(name, part))
+        row = _row(f"{name}_spread", counts.attribute, class_, pair, found.value, low, high, n)
+        yield row, _chance(name, part, settings) if pair is not None else None
+        if name in _TESTED and pair is not None:
+            smallest, rows = _detectable(name, part, (int(found.highest), int(found.lowest)), settings)
+            yield _row(f"{name}_min_detectable", counts.attribute, class_, pair, smallest, np.nan, np.nan, rows), None
 
 
-def _chance(name: str, counts: Counts, m: int, kept: Any, settings: Settings) -> float | None:
+def _ends(name: str, cells: OneAgainstRest, confidence: float) -> tuple[FloatArray, FloatArray]:
+    low, high = interval(name, cells, confidence=confidence)
+    return low.ravel(), high.ravel()
+
+
+def _chance(name: str, cells: OneAgainstRest, settings: Settings) -> float | None:
     if name not in _TESTED:
         return None
-    above, below = (np.atleast_2d(part)[m, kept] for part in shares(counts.cells)[name])
-    replicates = min(settings.replicates, max(_FEWEST_REPLICATES, _MOST_DRAWS // (8 * len(kept))))
-    return spread_test(above, below, replicates=replicates, seed=settings.seed)
+    above, below = (np.ravel(part) for part in shares(cells)[name])
+    return spread_test(above, below, replicates=settings.replicates, seed=settings.seed)
 
 
-def _earlier(counts: Counts, draws: Any, settings: Settings) -> list[dict[str, Any]]:
+def _detectable(name: str, cells: OneAgainstRest, pair: tuple[int, int], settings: Settings) -> tuple[float, int]:
+    """The smallest gap that two groups of the worst pair's sizes would have shown, when all pairs are looked at; and their rows."""
+    above, below = (np.ravel(part)[list(pair)] for part in shares(cells)[name])
+    groups = np.count_nonzero(np.ravel(shares(cells)[name][1]))
+    each = 1 - (1 - settings.confidence) / (groups * (groups - 1) / 2)
+    return float(minimum_detectable(above, below, confidence=each)), int(below.sum())
+
+
+def _earlier(counts: Counts, settings: Settings) -> list[dict[str, Any]]:
     values = earlier_binary(counts.cells)
-    drawn = earlier_binary(draws)
-    rows = []
-    for key, name in BINARY_NAMES.items():
-        low, high = percentiles(drawn[key], confidence=settings.confidence)
-        ends = (np.nan, np.nan) if np.isnan(values[key]) else (low, high)
-        pair = f"{counts.groups[0]} - {counts.groups[1]}"
-        rows.append(_row(name, counts.attribute, MEMBER, pair, values[key], ends[0], ends[1], counts.sizes.sum()))
-    return rows
+    ends = earlier_binary_intervals(counts.cells, confidence=settings.confidence)
+    pair = f"{counts.groups[0]} - {counts.groups[1]}"
+    return [
+        _row(name, counts.attribute, MEMBER, pair, values[key], *ends[key], counts.sizes.sum())
+        for key, name in BINARY_NAMES.items()
+    ]
 
 
 def binarised(counts: Counts, settings: Settings, *, classes: Sequence[str] = (), groups: Sequence[str] = ()) -> pl.DataFrame:
@@ -155,7 +150,13 @@ def binarised(counts: Counts, settings: Settings, *, classes: Sequence[str] = ()
         columns: dict[str, Any] = {"attribute": [counts.attribute] * len(ones), "positive": ["|".join(positive)] * len(ones)}
         columns |= {"group_1": ones, "n_0": sizes[:, 0], "n_1": sizes[:, 1]}
         gaps = {BINARY_NAMES[key]: value for key, value in earlier_binary(folded).items()}
-        frames.append(pl.DataFrame(columns | gaps | _beside(full, positive, gaps), schema_overrides=_BINARISED))
+        ends = earlier_binary_intervals(folded, confidence=settings.confidence)
+        surely = {
+            f"{BINARY_NAMES[key]}_{side}": end
+            for key, pair in ends.items()
+            for side, end in zip(("low", "high"), pair, strict=True)
+        }
+        frames.append(pl.DataFrame(columns | gaps | _beside(full, positive, gaps) | surely, schema_overrides=_BINARISED))
     return pl.concat(frames).with_columns(pl.selectors.float().fill_nan(None))
 
 

@@ -50,10 +50,12 @@ class FairnessResult(AuditResult):
         return self.tables.get("bias_auc", pl.DataFrame())
 
     def gaps(self) -> pl.DataFrame:
-        """Every gap and spread in one long table: metric, attribute, class, value, low, high, n, p, p_adjusted; largest first."""
+        """Every gap and spread in one long table: metric, attribute, class, value, low, high, n, p, p_adjusted; largest first, a
+        ratio by how far it is from 1."""
         table = self.tables["measurements"]
         wanted = table.filter(pl.col("metric").str.contains("_difference$|_ratio$|_spread$"))
-        return wanted.sort(pl.col("value").abs(), descending=True, nulls_last=True, maintain_order=True)
+        nothing = pl.when(pl.col("metric").str.ends_with("_ratio")).then(1.0).otherwise(0.0)
+        return wanted.sort((pl.col("value") - nothing).abs(), descending=True, nulls_last=True, maintain_order=True)
 
     def worst(self) -> pl.DataFrame:
         """The worst cases, where they come from and their intervals: one row."""

@@ -1,6 +1,6 @@
 """Tables that need scores: bias AUCs, threshold sweeps, calibration, and the points of the ROC curves that are drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ import polars as pl
 
 from fairwitness.audits.fairness_input import BACKGROUND
 from fairwitness.audits.fairness_tables import Settings
+from fairwitness.metrics.auc_variance import PAIRS, bias_variances, delong, power_mean_weights
 from fairwitness.metrics.bias_auc import (
     AUCS,
     EQUALITY_GAPS,
@@ -17,12 +18,13 @@ from fairwitness.metrics.bias_auc import (
     power_mean,
     roc,
     squared_equality_gaps,
+    tie_bound,
 )
 from fairwitness.metrics.calibration import reliability
 from fairwitness.metrics.gaps import gaps
-from fairwitness.metrics.intervals import auc_interval
+from fairwitness.metrics.intervals import auc_interval, logit_interval
 from fairwitness.metrics.rates import rates
-from fairwitness.metrics.scores import ScoreTable, Side
+from fairwitness.metrics.scores import BinnedScores, ScoreTable, Side
 from fairwitness.metrics.sweeps import cells_at, threshold_grid
 
 _CURVE_POINTS = 200
@@ -58,19 +60,43 @@ def score_tables(scores: ScoreTable, settings: Settings) -> dict[str, pl.DataFra
 
 
 def score_facts(scores: ScoreTable, table: pl.DataFrame | None, identities: Sequence[str], settings: Settings) -> dict[str, Any]:
-    """The overall AUC with its interval, and the Jigsaw final metric over the identities whose three AUCs are defined."""
-    everyone, overall = scores.overall(), scores.auc()
-    low, high = auc_interval(overall, everyone.positive.sum(), everyone.negative.sum(), confidence=settings.confidence)
+    """The overall AUC and the Jigsaw final metric over the identities whose three AUCs are defined, with their intervals."""
+    everyone, overall = scores.everyone(), scores.auc()
+    sizes = [int(part.sum()) for part in everyone]
+    low, high = auc_interval(overall, *sizes, variance=delong(*everyone), confidence=settings.confidence)
     facts: dict[str, Any] = {"overall_auc": overall, "overall_auc_low": float(low), "overall_auc_high": float(high)}
+    if isinstance(scores, BinnedScores):
+        facts["auc_error_bound"] = _error_bound(scores)
     if table is None:
         return facts
     own = table.filter(pl.col("identity").is_in(list(identities))) if identities else table
     usable = own.filter(~pl.col("skipped")).drop_nulls(list(AUCS))
-    means = {f"power_mean_{name}": power_mean(usable[name].to_list()) for name in AUCS}
-    final = final_metric(overall, {name: usable[name].to_list() for name in AUCS})
-    return (
-        facts | means | {"jigsaw_final": final, "jigsaw_identities": usable.height, "jigsaw_left_out": own.height - usable.height}
-    )
+    values = {name: usable[name].to_list() for name in AUCS}
+    found = {f"power_mean_{name}": power_mean(values[name]) for name in AUCS}
+    found["jigsaw_final"] = final_metric(overall, values)
+    for name, variance in final_variances(scores, usable["identity"].to_list(), values).items():
+        low, high = logit_interval(found[name], variance, confidence=settings.confidence)
+        found |= {f"{name}_low": float(low), f"{name}_high": float(high)}
+    return facts | found | {"jigsaw_identities": usable.height, "jigsaw_left_out": own.height - usable.height}
+
+
+def _error_bound(scores: BinnedScores) -> float:
+    """How far any AUC can be off because rows of one bin count as ties."""
+    found = [tie_bound(*scores.everyone())]
+    for name in scores.names:
+        histograms = scores.histograms(name)
+        found += [tie_bound(getattr(histograms, one), getattr(histograms, other)) for one, other in PAIRS.values()]
+    return float(np.nanmax(found))
+
+
+def final_variances(scores: ScoreTable, identities: Sequence[str], values: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Variances of the three power means over identities and of the final metric."""
+    slopes = {name: power_mean_weights(values[name]) for name in AUCS}
+    weights = {identity: {name: float(slopes[name][index]) for name in AUCS} for index, identity in enumerate(identities)}
+    if not weights:
+        return {name: float("nan") for name in (*(f"power_mean_{auc}" for auc in AUCS), "jigsaw_final")}
+    found = scores.variances(weights)
+    return {**{f"power_mean_{name}": found[name] for name in AUCS}, "jigsaw_final": found["all"] / 16}
 
 
 def _bias_row(
@@ -84,20 +110,19 @@ def _bias_row(
     row: dict[str, Any] = {"identity": name, **metrics, "n_subgroup": s1 + s0, "n_background": b1 + b0}
     row["skipped"] = s1 + s0 < settings.min_group_size
     row |= {"n_subgroup_positive": s1, "n_subgroup_negative": s0, "n_background_positive": b1, "n_background_negative": b0}
-    row |= squared
-    pairs = {
-        "subgroup_auc": (s1, s0),
-        "bpsn_auc": (b1, s0),
-        "bnsp_auc": (s1, b0),
-        "positive_aeg": (b1, s1),
-        "negative_aeg": (b0, s0),
-    }
-    shift = np.array([0.5 if metric in EQUALITY_GAPS else 0.0 for metric in pairs])
-    values = np.array([metrics[metric] for metric in pairs]) + shift
-    low, high = auc_interval(values, *np.array(list(pairs.values())).T, confidence=settings.confidence)
-    for metric, start, end in zip(pairs, low - shift, high - shift, strict=True):
-        row |= {f"{metric}_low": float(start), f"{metric}_high": float(end)}
-    return row
+    return row | squared | bias_intervals(metrics, scores.histograms(name), settings)
+
+
+def bias_intervals(metrics: Mapping[str, float], scores: GroupScores, settings: Settings) -> dict[str, float]:
+    """`*_low` and `*_high` of one identity's AUCs and equality gaps."""
+    variance = bias_variances(scores)
+    shift = np.array([0.5 if metric in EQUALITY_GAPS else 0.0 for metric in PAIRS])
+    sizes = np.array([[getattr(scores, side).sum() for side in pair] for pair in PAIRS.values()]).T
+    values = np.array([metrics[metric] for metric in PAIRS]) + shift
+    spreads = np.array([variance[metric] for metric in PAIRS])
+    low, high = auc_interval(values, *sizes, variance=spreads, confidence=settings.confidence)
+    ends = zip(PAIRS, low - shift, high - shift, strict=True)
+    return {f"{metric}_{side}": float(end) for metric, *both in ends for side, end in zip(("low", "high"), both, strict=True)}
 
 
 def _group_name(name: str, member: str) -> str:
@@ -128,7 +153,7 @@ def _reliability(name: str, member: str, edges: Any, side: Side, settings: Setti
     if side.n < settings.min_group_size:
         return []
     found = reliability(edges, side.positive, side.negative, side.score_sum, confidence=settings.confidence)
-    error = found.expected_calibration_error
+    error, (low, high) = found.expected_calibration_error, found.error_interval(confidence=settings.confidence)
     return [
         {
             "identity": name,
@@ -141,6 +166,8 @@ def _reliability(name: str, member: str, edges: Any, side: Side, settings: Setti
             "low": float(found.low[b]),
             "high": float(found.high[b]),
             "ece": error,
+            "ece_low": low,
+            "ece_high": high,
         }
         for b in range(len(found.n))
     ]
@@ -154,4 +181,5 @@ def _curve(name: str, member: str, side: Side, area: float) -> list[dict[str, An
     along = false_positive + true_positive
     places = np.unique(np.searchsorted(along, np.linspace(0, 2, _CURVE_POINTS)).clip(0, len(along) - 1))
     place = {"identity": name, "group": _group_name(name, member)}
-    return [{**place, "fpr": float(false_positive[k]), "tpr": float(true_positive[k]), "n": side.n, "auc": area} for k in places]
+    support = {"n": side.n, "auc": area, "n_positive": int(side.positive.sum()), "n_negative": int(side.negative.sum())}
+    return [{**place, "fpr": float(false_positive[k]), "tpr": float(true_positive[k]), **support} for k in places]

@@ -6,15 +6,17 @@ plain count has its interval beside it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from fairwitness.audits.fairness_input import BACKGROUND
+from fairwitness.metrics.combined import Ends, largest_interval, smallest_interval
 from fairwitness.metrics.counts import MEMBER, NONMEMBER, Counts
 from fairwitness.metrics.gaps import GAPS, TESTED, gap_fractions, gaps
-from fairwitness.metrics.intervals import percentiles, resample, wilson
+from fairwitness.metrics.intervals import bootstrap_interval, percentiles, resample, wilson
 from fairwitness.metrics.multigroup import group_accuracy, shares
 from fairwitness.metrics.rates import FloatArray, fractions, rates
 from fairwitness.metrics.significance import benjamini_hochberg, exact_test, minimum_detectable
@@ -81,23 +83,33 @@ def group_table(counts: Mapping[str, Counts], settings: Settings) -> pl.DataFram
     frame = pl.DataFrame(columns, nan_to_null=True)
     if binary:
         return frame
-    # With several classes there is no positive class, and so no rate but accuracy.
     return frame.with_columns(pl.lit(None, pl.Int64).alias(name) for name in ("n_positive", "n_negative"))
 
 
 def _rates_with_intervals(
     cells: Any, settings: Settings, *, binary: bool
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray], dict[str, FloatArray]]:
-    if not binary:
-        nothing = dict.fromkeys(RATE_COLUMNS, np.full(len(cells), np.nan))
-        low, high = wilson(*shares(cells)["group_accuracy"], confidence=settings.confidence)
-        values = (group_accuracy(cells), low, high)
-        return tuple({**nothing, "accuracy": one} for one in values)  # type: ignore[return-value]
-    ends = {name: rate_interval(cells, name, confidence=settings.confidence) for name in RATE_COLUMNS}
-    return rates(cells), {name: low for name, (low, _) in ends.items()}, {name: high for name, (_, high) in ends.items()}
+    ends = {name: _rate_interval(cells, name, binary, settings.confidence) for name in RATE_COLUMNS}
+    values = {name: _rate(cells, name, binary=binary) for name in RATE_COLUMNS}
+    return values, {name: low for name, (low, _) in ends.items()}, {name: high for name, (_, high) in ends.items()}
 
 
-def rate_interval(cells: Any, rate: str, *, confidence: float) -> tuple[FloatArray, FloatArray]:
+def _rate(cells: Any, rate: str, *, binary: bool) -> FloatArray:
+    """With several classes there is no positive class, and so no rate but accuracy."""
+    if binary:
+        return rates(cells)[rate]
+    return group_accuracy(cells) if rate == "accuracy" else np.full(len(cells), np.nan)
+
+
+def _rate_interval(cells: Any, rate: str, binary: bool, confidence: float) -> Ends:
+    if binary:
+        return rate_interval(cells, rate, confidence=confidence)
+    if rate == "accuracy":
+        return wilson(*shares(cells)["group_accuracy"], confidence=confidence)
+    return np.full(len(cells), np.nan), np.full(len(cells), np.nan)
+
+
+def rate_interval(cells: Any, rate: str, *, confidence: float) -> Ends:
     """Wilson's interval of a rate. F1 = 2s/(1+s) rises with s = TP/(TP+FP+FN), a plain share, so its interval is that of s."""
     above, below = fractions(cells)[rate]
     if rate != "f1":
@@ -113,6 +125,7 @@ class IdentityGaps:
 
     names: tuple[str, ...]
     sizes: Any
+    positives: Any
     missing: Any
     skipped: Any
     value: dict[str, FloatArray]
@@ -136,6 +149,7 @@ def identity_gaps(counts: Mapping[str, Counts], identities: Sequence[str], setti
     return IdentityGaps(
         names=tuple(identities),
         sizes=sizes,
+        positives=cells[:, :, 1].sum(axis=2),
         missing=np.array([counts[name].missing for name in identities]),
         skipped=skipped,
         value={name: _blank(found, skipped) for name, found in gaps(cells).items()},
@@ -195,7 +209,7 @@ def identity_table(found: IdentityGaps, settings: Settings) -> pl.DataFrame:
             columns |= {f"{column}_p": found.p[name], f"{column}_p_adjusted": found.p_adjusted[name]}
         if name in found.detectable:
             columns[f"{column}_min_detectable"] = found.detectable[name]
-    columns["n_missing"] = found.missing
+    columns |= {"n_missing": found.missing, "n_positive_A0": found.positives[:, 0], "n_positive_A1": found.positives[:, 1]}
     columns |= {f"{GAP_COLUMNS[name]}_vs_background": values for name, values in found.against_background.items()}
     return pl.DataFrame(columns, nan_to_null=True)
 
@@ -206,28 +220,23 @@ def gap_interval(found: IdentityGaps, name: str, *, confidence: float) -> tuple[
     if name != "equalized_odds_difference":
         return percentiles(found.draws[name], confidence=confidence)
     parts = ("equal_opportunity_difference", "false_positive_rate_difference")
-    ends = [absolute_interval(*percentiles(found.draws[part], confidence=confidence)) for part in parts]
-    return np.maximum(ends[0][0], ends[1][0]), np.maximum(ends[0][1], ends[1][1])
-
-
-def absolute_interval(low: Any, high: Any) -> tuple[FloatArray, FloatArray]:
-    """The interval of |x| from that of x: from 0 where x may be 0.
-
-    >>> [float(end) for end in absolute_interval(-0.3, 0.1)]
-    [0.0, 0.3]
-    """
-    low, high = np.asarray(low, float), np.asarray(high, float)
-    nearest = np.maximum(np.maximum(low, -high), 0)
-    return nearest, np.maximum(np.abs(low), np.abs(high))
+    values = np.stack([found.value[part] for part in parts])
+    draws = np.stack([found.draws[part] for part in parts], axis=1)
+    return largest_interval(values, partial(_bootstrap, values, draws), confidence=confidence)
 
 
 def summary_table(
-    groups: pl.DataFrame, found: IdentityGaps | None, spreads: pl.DataFrame | None, settings: Settings, facts: Mapping[str, int]
+    counts: Mapping[str, Counts],
+    found: IdentityGaps | None,
+    spreads: pl.DataFrame | None,
+    settings: Settings,
+    facts: Mapping[str, int],
 ) -> pl.DataFrame:
     """One row: the worst cases, where each comes from, its interval, and what the audit saw.
 
     Without identity flags the worst gap is the widest spread of the positive class over the groups of a group column.
     """
+    own = {name: counts[name] for name in found.names} if found else counts
     worst = [
         _worst_gap("WorstAbsSPD", "statistical_parity_difference", found, settings)
         if spreads is None
@@ -235,8 +244,8 @@ def summary_table(
         _worst_gap("WorstAbsEOpp", "equal_opportunity_difference", found, settings)
         if spreads is None
         else _worst_spread("WorstAbsEOpp", "equal_opportunity_spread", spreads),
-        _worst_rate("WorstGroupAcc", "acc", groups, found, settings),
-        _worst_rate("WorstGroupF1", "f1", groups, found, settings),
+        _worst_rate("WorstGroupAcc", "accuracy", own, settings),
+        _worst_rate("WorstGroupF1", "f1", own, settings),
     ]
     columns: dict[str, Any] = {name: value for name, value, *_ in worst}
     columns |= {_origin(name): where for name, _, where, *_ in worst}
@@ -260,13 +269,16 @@ _NAN = float("nan")
 def _worst_gap(name: str, gap: str, found: IdentityGaps | None, settings: Settings) -> Worst:
     if found is None or np.isnan(found.value[gap]).all():
         return name, _NAN, None, _NAN, _NAN
-    sizes = np.abs(found.value[gap])
-    index = int(np.nanargmax(sizes))
-    # Surely at least: the largest lower end, each taken so that all hold together. At most: the largest upper end.
-    together = 1 - (1 - settings.confidence) / np.count_nonzero(~np.isnan(sizes))
-    low, _ = absolute_interval(*percentiles(found.draws[gap], confidence=together))
-    _, high = absolute_interval(*percentiles(found.draws[gap], confidence=settings.confidence))
-    return name, float(sizes[index]), found.names[index], float(np.nanmax(low)), float(np.nanmax(high))
+    defined = np.flatnonzero(~np.isnan(found.value[gap]))
+    values = found.value[gap][defined]
+    index = int(np.argmax(np.abs(values)))
+    ends = partial(_bootstrap, values, found.draws[gap][:, defined])
+    low, high = largest_interval(values, ends, confidence=settings.confidence)
+    return name, float(np.abs(values[index])), found.names[defined[index]], float(low), float(high)
+
+
+def _bootstrap(values: FloatArray, draws: FloatArray, confidence: float) -> Ends:
+    return bootstrap_interval(values, draws, confidence=confidence)
 
 
 def _worst_spread(name: str, metric: str, spreads: pl.DataFrame) -> Worst:
@@ -277,26 +289,19 @@ def _worst_spread(name: str, metric: str, spreads: pl.DataFrame) -> Worst:
     return name, row["value"], f"{row['attribute']}={row['group']}", row["low"], row["high"]
 
 
-def _worst_rate(name: str, column: str, groups: pl.DataFrame, found: IdentityGaps | None, settings: Settings) -> Worst:
-    kept = groups.filter(pl.col("identity").is_in(list(found.names)) if found else pl.lit(True)).drop_nulls(column)
-    if not kept.height:
+def _worst_rate(name: str, rate: str, counts: Mapping[str, Counts], settings: Settings) -> Worst:
+    every = list(counts.values())
+    binary = every[0].classes == BINARY
+    cells = np.concatenate([one.cells for one in every])
+    value = _rate(cells, rate, binary=binary)
+    kept = np.flatnonzero((cells.sum(axis=(1, 2)) >= settings.min_group_size) & ~np.isnan(value))
+    if not len(kept):
         return name, _NAN, None, _NAN, _NAN
-    row = kept.sort(column, "group").row(0, named=True)
-    low = float(kept[f"{column}_low"].min())  # type: ignore[arg-type]
-    return name, row[column], row["group"], low, _highest_worst(kept, column, settings)
-
-
-def _highest_worst(kept: pl.DataFrame, column: str, settings: Settings) -> float:
-    """The smallest upper end over groups, each taken so that all hold together: surely the worst group is no better."""
-    together = 1 - (1 - settings.confidence) / kept.height
-    share = kept[column].to_numpy()
-    if column == "acc":
-        return float(wilson(np.rint(share * kept["n"].to_numpy()), kept["n"].to_numpy(), confidence=together)[1].min())
-    # F1 = 2s/(1+s), s = TP/(TP+FP+FN); the denominator is recovered from the counts that the row holds.
-    hits = np.rint(kept["tpr"].fill_null(0).to_numpy() * kept["n_positive"].to_numpy())
-    wrong = np.rint(kept["false_positive_rate"].fill_null(0).to_numpy() * kept["n_negative"].to_numpy())
-    high = wilson(hits, kept["n_positive"].to_numpy() + wrong, confidence=together)[1]
-    return float((2 * high / (1 + high)).min())
+    names = [f"{one.attribute}={group}" for one in every for group in one.groups]
+    worst = min(kept.tolist(), key=lambda index: (value[index], names[index]))
+    ends = partial(_rate_interval, cells[kept], rate, binary)
+    low, high = smallest_interval(ends, number=len(kept), confidence=settings.confidence)
+    return name, float(value[worst]), names[worst], float(low), float(high)
 
 
 def overall_table(counts: Counts, settings: Settings) -> pl.DataFrame:

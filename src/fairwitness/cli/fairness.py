@@ -29,7 +29,9 @@ def fairness(config: Annotated[FairnessConfig, Parameter(name="*")], json: bool 
 def _show(result: FairnessResult) -> None:
     from rich.console import Console
 
+    # Into a file or a pipe no line need be cut short.
     console = Console()
+    console = console if console.is_terminal else Console(width=120)
     facts = result.facts
     console.print(
         f"{facts['n_measured']:,} rows measured, {facts['n_failed']:,} failed, {facts['n_unlabelled']:,} without a label."
@@ -39,9 +41,17 @@ def _show(result: FairnessResult) -> None:
     if result.multigroup.height:
         console.print(_spread_table(result))
     if "jigsaw_final" in facts and facts["overall_auc"] is not None:
-        console.print(f"Overall AUC {facts['overall_auc']:.4f}; Jigsaw final metric {_number(facts['jigsaw_final'])}.")
+        ends = _interval(facts["overall_auc_low"], facts["overall_auc_high"])
+        console.print(f"Overall AUC {facts['overall_auc']:.4f} {ends}; {_final(facts)}.")
     for path in result.files:
         console.print(f"Wrote {path}", soft_wrap=True, highlight=False)
+
+
+def _final(facts: dict[str, Any]) -> str:
+    if facts["jigsaw_final"] is None:
+        return "the Jigsaw final metric is undefined: no identity has all three AUCs and enough rows"
+    ends = _interval(facts["jigsaw_final_low"], facts["jigsaw_final_high"])
+    return f"Jigsaw final metric {facts['jigsaw_final']:.4f} {ends} over {facts['jigsaw_identities']} identities"
 
 
 def _gap_table(result: FairnessResult) -> Any:
@@ -49,7 +59,10 @@ def _gap_table(result: FairnessResult) -> Any:
 
     table = Table(title="Gaps: members − the rest (interval), p adjusted for all tests", box=None, pad_edge=False)
     for name in ("identity", "members", "SPD", "p", "EOpp", "p"):
-        table.add_column(name, justify="left" if name == "identity" else "right", no_wrap=True)
+        if name == "identity":
+            table.add_column(name, no_wrap=True, min_width=10, overflow="ellipsis")
+        else:
+            table.add_column(name, justify="right", no_wrap=True, min_width=5 if name == "p" else None)
     for row in result.per_identity.to_dicts():
         cells = [row["identity"], f"{row['n_A1']:,}"]
         if row["skipped"]:

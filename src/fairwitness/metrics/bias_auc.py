@@ -4,7 +4,7 @@ D+ and D− are the positive and negative rows, g a subgroup, ḡ its background
 identity costs a few running sums. A histogram over distinct scores is exact; one over bins is right up to ties within a bin.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +63,16 @@ def auc(positive: Histogram, negative: Histogram) -> float:
     return _share(below(negative), positive, negative)
 
 
+def tie_bound(higher: Histogram, lower: Histogram) -> float:
+    """How far an AUC from bins can be from the exact one: half the share of pairs that fall into one bin; NaN without pairs.
+
+    >>> tie_bound(np.array([1, 1]), np.array([0, 4]))
+    0.25
+    """
+    pairs = float(np.sum(higher)) * float(np.sum(lower))
+    return float(np.dot(np.asarray(higher, float), lower)) / (2 * pairs) if pairs else float("nan")
+
+
 def below(histogram: Histogram) -> FloatArray:
     """For each score, how many of a set score lower, those with the same score counting half."""
     counts = np.asarray(histogram, float)
@@ -99,7 +109,7 @@ def power_mean(values: Sequence[float] | FloatArray, power: float = -5) -> float
     return float(np.mean(values**power) ** (1 / power))
 
 
-def final_metric(overall: float, per_identity: dict[str, Sequence[float]], *, power: float = -5) -> float:
+def final_metric(overall: float, per_identity: Mapping[str, Sequence[float]], *, power: float = -5) -> float:
     """The Jigsaw competition's number: 0.25 · overall AUC + 0.25 · Σ over the three bias AUCs of their power mean, in [0, 1].
 
     Undefined when the overall AUC or any identity's AUC is: leave such identities out knowingly, never silently.

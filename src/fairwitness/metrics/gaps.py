@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from fairwitness.metrics.combined import Ends, absolute_interval, difference_interval, ratio_interval, sum_interval
+from fairwitness.metrics.intervals import wilson
 from fairwitness.metrics.rates import FloatArray, fractions, rates, ratio
 
 # gap → the rate whose difference it is
@@ -82,5 +84,40 @@ def earlier_binary(cells: Any) -> dict[str, FloatArray]:
     }
 
 
+def earlier_binary_intervals(cells: Any, *, confidence: float = 0.95) -> dict[str, Ends]:
+    """The intervals of those four, put together from Wilson's intervals of the rates; NaN where the gap is undefined.
+
+    TED is the smaller of two distances: neither end may lie above the other distance's.
+    """
+    values = rates(cells)
+    ends = {name: wilson(*parts, confidence=confidence) for name, parts in fractions(cells).items()}
+    recalls = [np.stack([found["true_negative_rate"], found["true_positive_rate"]]) for found in (values, *_sides(ends))]
+    quotients = [
+        ratio_interval(values[above], ends[above], values[below], ends[below]) for above, below in (_DIRECTION, _DIRECTION[::-1])
+    ]
+    both = [
+        _apart_interval(ratio(values[above], values[below]), found)
+        for (above, below), found in zip((_DIRECTION, _DIRECTION[::-1]), quotients, strict=True)
+    ]
+    return {
+        "stat_parity": _apart_interval(values["positive_rate"], ends["positive_rate"]),
+        "equal_opp": _apart_interval(values["true_positive_rate"], ends["true_positive_rate"]),
+        "oae_diff": _apart_interval(recalls[0].sum(axis=0), sum_interval(*recalls, axis=0)),
+        "te_diff": (np.fmin(both[0][0], both[1][0]), np.fmin(both[0][1], both[1][1])),
+    }
+
+
+_DIRECTION = ("false_positive_rate", "false_negative_rate")
+
+
+def _sides(ends: dict[str, Ends]) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+    return {name: low for name, (low, _) in ends.items()}, {name: high for name, (_, high) in ends.items()}
+
+
 def _apart(values: FloatArray) -> FloatArray:
     return np.abs(values[..., 0] - values[..., 1])
+
+
+def _apart_interval(values: FloatArray, ends: Ends) -> Ends:
+    one, other = ([part[..., group] for part in (values, *ends)] for group in (0, 1))
+    return absolute_interval(*difference_interval(one[0], one[1:], other[0], other[1:]))

@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 
 from fairwitness.metrics.rates import FloatArray, ratio
 
+# The widest central interval that is read off the draws themselves.
+_FARTHEST = 0.975
+_ROWS_OF_DOUBT = 10
+
 
 def wilson(successes: Any, trials: Any, *, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
     """Wilson's score interval (1927) for a share of rows, within [0, 1]; NaN without trials.
@@ -45,26 +49,7 @@ def resample(cells: Any, *, replicates: int, seed: int, axes: int) -> NDArray[np
         total = int(table.sum())
         if total:
             stream = np.random.default_rng([seed, *table.tolist()])
-            drawn[:, index] = stream.multinomial(total, _smoothed(table, 0.5), size=replicates)
-    return drawn.reshape(replicates, *cells.shape)
-
-
-def resample_groups(cells: Any, *, replicates: int, seed: int) -> NDArray[np.int64]:
-    """Bootstrap counts [replicate, group, …] of groups that exclude each other, each resampled within its own size.
-
-    Groups are drawn in an order that depends on their counts alone, so what they are called changes nothing; groups with the
-    same counts still get draws of their own. 1 / classes of a row is added to every cell, for the reason given above.
-    """
-    cells = np.asarray(cells, np.int64)
-    if not cells.size:  # nobody is in any group
-        return np.empty((replicates, *cells.shape), np.int64)
-    tables = cells.reshape(len(cells), -1)
-    order = np.lexsort(tables.T)
-    sizes = tables.sum(axis=1)
-    chances = _smoothed(tables, 1 / cells.shape[-1])
-    stream = np.random.default_rng([seed, len(cells), int(sizes.sum())])
-    drawn = np.empty((replicates, *tables.shape), np.int64)
-    drawn[:, order] = stream.multinomial(sizes[order], chances[order], size=(replicates, len(cells)))
+            drawn[:, index] = stream.multinomial(total, (table + 0.5) / (table + 0.5).sum(), size=replicates)
     return drawn.reshape(replicates, *cells.shape)
 
 
@@ -84,23 +69,50 @@ def percentiles(draws: Any, *, confidence: float = 0.95) -> tuple[FloatArray, Fl
     return tuple(_at(values, defined, q).reshape(shape) for q in (edge, 1 - edge))  # type: ignore[return-value]
 
 
-def auc_interval(auc: Any, positives: Any, negatives: Any, *, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
-    """Newcombe's score interval (2006, method 5) for an AUC, from the two sample sizes; NaN where the AUC is.
+def bootstrap_interval(value: Any, draws: Any, *, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """Percentiles of the draws. Too far out for a thousand draws to say, the 95 % ends are moved away from the value as a
+    normal's would be, which keeps their skew."""
+    if confidence <= _FARTHEST:
+        return percentiles(draws, confidence=confidence)
+    low, high = percentiles(draws, confidence=0.95)
+    stretch = normal_quantile(confidence) / normal_quantile(0.95)
+    return value - np.clip(value - low, 0, None) * stretch, value + np.clip(high - value, 0, None) * stretch
 
-    The ends are the values θ for which |θ − AUC| = z √V(θ), with
-    V(θ) = θ(1−θ)[1 + (N/2 − 1)((1−θ)/(2−θ) + θ/(1+θ))] / (m n), N = m + n. Unlike AUC ± z·SE it stays inside [0, 1] and keeps
-    a width where the AUC is 0 or 1.
+
+def auc_interval(
+    auc: Any, positives: Any, negatives: Any, *, variance: Any = None, confidence: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Newcombe's score interval (2006, method 5) for an AUC, with DeLong's `variance` where it is given; NaN where the AUC is.
+
+    The ends are the values θ for which |θ − AUC| = z √(r V(θ)), with
+    V(θ) = θ(1−θ)[1 + (N/2 − 1)((1−θ)/(2−θ) + θ/(1+θ))] / (m n), N = m + n, and r = variance / V(AUC), or 1. Unlike AUC ± z·SE it
+    stays inside [0, 1] and keeps a width where the AUC is 0 or 1; unlike Newcombe's own it holds for scores of any shape. A
+    variance from few rows is itself unsure: r is drawn towards 1 as by ten rows, and z is Student's t of the smaller set.
 
     >>> low, high = auc_interval(1.0, 10, 10)
     >>> 0.7 < float(low) < 0.9, float(high)
     (True, 1.0)
     """
     auc, m, n = np.broadcast_arrays(np.asarray(auc, float), np.asarray(positives, float), np.asarray(negatives, float))
-    z = normal_quantile(confidence)
+    z = normal_quantile(confidence) if variance is None else _reach(auc, m, n, variance, confidence)
     low = _bisect(auc, m, n, z, inner=auc, outer=np.zeros_like(auc))
     high = _bisect(auc, m, n, z, inner=auc, outer=np.ones_like(auc))
     undefined = np.isnan(auc)
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+
+
+def logit_interval(value: Any, variance: Any, *, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """The interval of a number in (0, 1) with a known variance, symmetric in its log odds; NaN at 0 and 1 and where undefined.
+
+    >>> low, high = logit_interval(0.9, 0.03**2)
+    >>> round(float(low), 3), round(float(high), 3)
+    (0.824, 0.945)
+    """
+    value, variance = np.broadcast_arrays(np.asarray(value, float), np.asarray(variance, float))
+    odds = ratio(value, 1 - value)
+    reach = np.exp(normal_quantile(confidence) * ratio(np.sqrt(variance), value * (1 - value)))
+    low, high = ratio(odds, odds + reach), ratio(odds * reach, odds * reach + 1)
+    return low, high
 
 
 def normal_quantile(confidence: float) -> float:
@@ -110,12 +122,18 @@ def normal_quantile(confidence: float) -> float:
     return float(ndtri(0.5 + confidence / 2))
 
 
-def _smoothed(tables: NDArray[np.int64], added: float) -> FloatArray:
-    more = tables + added
-    return np.asarray(more / more.sum(axis=-1, keepdims=True), float)
+def _reach(auc: FloatArray, m: Any, n: Any, variance: Any, confidence: float) -> FloatArray:
+    """t √r, with r drawn towards 1; z where there is no variance to go by."""
+    from scipy.special import stdtrit
+
+    least = np.minimum(m, n)
+    found = ratio(variance, _auc_variance(auc, m, n))
+    drawn = (found * least + _ROWS_OF_DOUBT) / (least + _ROWS_OF_DOUBT)
+    t = stdtrit(np.maximum(least - 1, 1), 0.5 + confidence / 2)
+    return np.where(np.isnan(found), normal_quantile(confidence), t * np.sqrt(np.where(np.isnan(found), 1, drawn)))
 
 
-def _bisect(auc: FloatArray, m: Any, n: Any, z: float, *, inner: FloatArray, outer: FloatArray) -> FloatArray:
+def _bisect(auc: FloatArray, m: Any, n: Any, z: Any, *, inner: FloatArray, outer: FloatArray) -> FloatArray:
     inside, outside = inner.copy(), outer.copy()
     for _ in range(60):
         middle = (inside + outside) / 2

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from fairwitness.metrics.combined import Ends, ratio_interval, sum_interval
 from fairwitness.metrics.counts import IntArray
+from fairwitness.metrics.intervals import wilson
 from fairwitness.metrics.rates import FloatArray, ratio
 
 
@@ -29,6 +31,15 @@ class OneAgainstRest:
     @property
     def negatives(self) -> IntArray:
         return self.false_positive + self.true_negative
+
+    @property
+    def everyone(self) -> IntArray:
+        return self.positives + self.negatives
+
+    def __getitem__(self, place: Any) -> "OneAgainstRest":
+        """Some of the classes and groups, as an index into [class, group]."""
+        parts = (self.true_positive, self.false_positive, self.false_negative, self.true_negative)
+        return OneAgainstRest(*(part[place] for part in parts))
 
 
 def one_against_rest(cells: Any) -> OneAgainstRest:
@@ -55,7 +66,7 @@ def statistical_parity(cells: Any) -> FloatArray:
     [[0.25, nan], [0.75, nan]]
     """
     counts = one_against_rest(cells)
-    return ratio(counts.true_positive + counts.false_positive, counts.positives + counts.negatives)
+    return ratio(counts.true_positive + counts.false_positive, counts.everyone)
 
 
 def equal_opportunity(cells: Any) -> FloatArray:
@@ -84,15 +95,13 @@ def overall_accuracy_equality(cells: Any) -> FloatArray:
 
     The sum goes over the classes that occur as a truth anywhere; undefined for a group in which one of them does not occur.
     """
-    recalls = equal_opportunity(cells)
-    occurs = np.asarray(cells).sum(axis=(-3, -1)) > 0
-    return np.asarray(np.where(occurs[..., :, None], recalls, 0.0).sum(axis=-2), float)
+    counts = one_against_rest(cells)
+    return np.asarray(np.where(_occurs(counts), equal_opportunity(counts), 0.0).sum(axis=-2), float)
 
 
 def group_accuracy(cells: Any) -> FloatArray:
     """True accuracy per group, in [0, 1]: the share of the group's rows predicted rightly. Undefined for an empty group."""
-    cells = np.asarray(cells)
-    return ratio(np.trace(cells, axis1=-2, axis2=-1), cells.sum(axis=(-2, -1)))
+    return ratio(*_right_of_all(one_against_rest(cells)))
 
 
 def treatment_equality(cells: Any) -> FloatArray:
@@ -166,17 +175,61 @@ BY_GROUP = {
     "overall_accuracy_equality": overall_accuracy_equality,
     "group_accuracy": group_accuracy,
 }
+METRICS = BY_CLASS | BY_GROUP
 
 
 def shares(cells: Any) -> dict[str, tuple[IntArray, IntArray]]:
     """Numerator and denominator of those metrics that are shares of rows, so that they get binomial intervals and tests."""
-    cells = np.asarray(cells)
     counts = one_against_rest(cells)
-    everyone = counts.positives + counts.negatives
     return {
-        "statistical_parity": (counts.true_positive + counts.false_positive, everyone),
+        "statistical_parity": (counts.true_positive + counts.false_positive, counts.everyone),
         "equal_opportunity": (counts.true_positive, counts.positives),
         "false_positive_rate": (counts.false_positive, counts.negatives),
         "false_negative_rate": (counts.false_negative, counts.positives),
-        "group_accuracy": (np.trace(cells, axis1=-2, axis2=-1), cells.sum(axis=(-2, -1))),
+        "group_accuracy": _right_of_all(counts),
     }
+
+
+def interval(metric: str, cells: Any, *, confidence: float = 0.95) -> Ends:
+    """The interval of one of the metrics above in every cell, NaN where the metric is undefined.
+
+    Shares: Wilson. The sum of recalls and the quotients of rates are put together from Wilson's intervals of their parts, which
+    are independent given how many rows of each class a group has. The released variant takes that of the direction it chose.
+
+    >>> low, high = interval("treatment_equality_fp_over_fn", [[[80, 20], [10, 90]]])
+    >>> round(float(low[1, 0]), 2), round(float(high[1, 0]), 2)
+    (1.0, 4.0)
+    """
+    counts = one_against_rest(cells)
+    parts = shares(counts)
+    if metric in parts:
+        return wilson(*parts[metric], confidence=confidence)
+    if metric == "treatment_equality_selected":
+        return _selected_interval(counts, confidence)
+    if metric == "overall_accuracy_equality":
+        occurs = _occurs(counts)
+        recalls, ends = equal_opportunity(counts), wilson(*parts["equal_opportunity"], confidence=confidence)
+        return sum_interval(*(np.where(occurs, part, 0.0) for part in (recalls, *ends)), axis=-2)
+    order = ("false_positive_rate", "false_negative_rate")
+    above, below = (parts[name] for name in (order if metric == "treatment_equality_fp_over_fn" else order[::-1]))
+    numerator, denominator = (wilson(*share, confidence=confidence) for share in (above, below))
+    return ratio_interval(ratio(*above), numerator, ratio(*below), denominator)
+
+
+def _selected_interval(counts: OneAgainstRest, confidence: float) -> Ends:
+    value = treatment_equality_selected(counts)
+    names = ("treatment_equality_fp_over_fn", "treatment_equality_fn_over_fp")
+    first = value == BY_CLASS[names[0]](counts)
+    one, other = (interval(name, counts, confidence=confidence) for name in names)
+    defined = np.isfinite(value)
+    low, high = (np.where(defined, np.where(first, one[end], other[end]), np.nan) for end in (0, 1))
+    return low, high
+
+
+def _occurs(counts: OneAgainstRest) -> Any:
+    """Classes that are somebody's truth in some group, [class, 1]."""
+    return counts.positives.sum(axis=-1, keepdims=True) > 0
+
+
+def _right_of_all(counts: OneAgainstRest) -> tuple[IntArray, IntArray]:
+    return counts.true_positive.sum(axis=-2), counts.everyone.max(axis=-2, initial=0)  # every class's row holds all rows of a group

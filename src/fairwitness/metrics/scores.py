@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairwitness.metrics.bias_auc import GroupScores, auc, bias_aucs
+from fairwitness.metrics.auc_variance import influence, moved_by_identity
+from fairwitness.metrics.bias_auc import AUCS, GroupScores, auc, bias_aucs
 from fairwitness.metrics.counts import BoolArray, bitmap, from_bitmap
 from fairwitness.metrics.rates import FloatArray
 from fairwitness.metrics.sweeps import cut_points
@@ -28,6 +29,17 @@ class ScorePart:
     positive: BoolArray
     members: Mapping[str, NDArray[Any]]
     unknown: Mapping[str, NDArray[Any] | None]
+
+    def thinned(self, every: int) -> "ScorePart":
+        """One row of so many."""
+        rows = len(self.score)
+
+        def some(bits: NDArray[Any]) -> NDArray[Any]:
+            return bitmap(from_bitmap(bits, rows)[::every])
+
+        members = {name: some(bits) for name, bits in self.members.items()}
+        unknown = {name: None if bits is None else some(bits) for name, bits in self.unknown.items()}
+        return ScorePart(self.score[::every], self.positive[::every], members, unknown)
 
 
 @dataclass(frozen=True)
@@ -70,6 +82,18 @@ class ScoreTable:
         """The AUC of all rows."""
         raise NotImplementedError
 
+    def histograms(self, name: str) -> GroupScores:
+        """One identity's and its background's rows per fine bin, of which there are enough for variances."""
+        raise NotImplementedError
+
+    def everyone(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """All positives and all negatives per fine bin."""
+        raise NotImplementedError
+
+    def variances(self, weights: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+        """Variances of `overall`, of the sum of each bias AUC over identities with these weights, and of `all` four together."""
+        raise NotImplementedError
+
 
 class ExactScores(ScoreTable):
     """All rows kept, sorted by score. Sums over pairs of rows come from ranks, and only members are ever looked at."""
@@ -85,9 +109,11 @@ class ExactScores(ScoreTable):
         self.edges = cut_points(self._score)
         self._bin = (np.searchsorted(self.edges, self._score, side="right") - 1).astype(np.int32)
         self._rank, self._below = _ranks(self._score, self._positive)
+        self._fine, self._fine_bins = _fine_bins(self._rank, BINS), min(BINS, len(score))
         self._unknowns: dict[bytes, NDArray[np.int64]] = {}
         self._last: tuple[str, NDArray[np.int64]] = ("", np.array([], np.int64))
         self._everyone: Side | None = None
+        self._all_fine: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
     def overall(self) -> Side:
         if self._everyone is None:
@@ -122,6 +148,52 @@ class ExactScores(ScoreTable):
             "positive_aeg": above_background(subgroup[1], 1) - 0.5,
             "negative_aeg": above_background(subgroup[0], 0) - 0.5,
         }
+
+    def histograms(self, name: str) -> GroupScores:
+        inside, unknown = self._fine_counts(self._members(name)), self._fine_counts(self._unknown(name))
+        rest = [whole - one - other for whole, one, other in zip(self.everyone(), inside, unknown, strict=True)]
+        return GroupScores(*inside, *rest)
+
+    def everyone(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        if self._all_fine is None:
+            self._all_fine = self._fine_counts(slice(None))
+        return self._all_fine
+
+    def variances(self, weights: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+        moved = self._moved(weights)
+        ones = np.count_nonzero(self._positive)
+        table = np.stack(influence(*self.everyone())[::-1])
+        moved["overall"] = table.ravel()[self._codes()] if 0 < ones < len(self._positive) else np.full(len(self._positive), np.nan)
+        found = {name: float(rows @ rows) for name, rows in moved.items()}
+        together = np.sum(list(moved.values()), axis=0)
+        return {**found, "all": float(together @ together)}
+
+    def _moved(self, weights: Mapping[str, Mapping[str, float]]) -> dict[str, FloatArray]:
+        """What each row moves in the weighted sum of each bias AUC: as one of the background everywhere, mended where it is not."""
+        codes = self._codes()
+        total = {name: np.zeros(len(codes)) for name in AUCS}
+        background = {name: np.zeros((2, self._fine_bins)) for name in AUCS}
+        strangers: dict[int, tuple[NDArray[np.int64], dict[str, FloatArray]]] = {}
+        for identity, share in weights.items():
+            members, unknown = self._members(identity), self._unknown(identity)
+            _, less = strangers.setdefault(id(unknown), (unknown, dict.fromkeys(AUCS, np.zeros(()))))
+            for name, (inside, rest) in moved_by_identity(self.histograms(identity), share).items():
+                background[name] += rest
+                less[name] = less[name] + rest
+                total[name][members] += (inside - rest).ravel()[codes[members]]
+        for name, rows in total.items():
+            rows += background[name].ravel()[codes]
+            for unknown, less in strangers.values():
+                rows[unknown] -= less[name].ravel()[codes[unknown]]
+        return total
+
+    def _codes(self) -> NDArray[np.int64]:
+        return self._positive * self._fine_bins + self._fine
+
+    def _fine_counts(self, places: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        bins, positive = self._fine[places], self._positive[places]
+        ones = np.bincount(bins[positive], minlength=self._fine_bins)
+        return ones, np.bincount(bins, minlength=self._fine_bins) - ones
 
     def _split(self, places: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Ranks of negatives and of positives among some rows, ascending."""
@@ -162,9 +234,11 @@ class BinnedScores(ScoreTable):
     """Counts per bin, added up part by part; scores within a bin count as ties."""
 
     edges: FloatArray
+    every: int = 1  # of so many rows one is kept, for variances of what rests on overlapping identities
     names: list[str] = field(default_factory=list)
     lowest: float = np.inf
     highest: float = -np.inf
+    _sample: list[ScorePart] = field(default_factory=list)
     _everyone: Side | None = None
     _members: dict[str, Side] = field(default_factory=dict)
     _unknown: dict[str, Side] = field(default_factory=dict)
@@ -174,6 +248,7 @@ class BinnedScores(ScoreTable):
         if not len(part.score):
             return
         self.lowest, self.highest = min(self.lowest, float(part.score.min())), max(self.highest, float(part.score.max()))
+        self._sample.append(part.thinned(self.every))
         bins = np.clip(np.searchsorted(self.edges, part.score, side="right") - 1, 0, None)
         self._everyone = _plus(self._everyone, self._side(part, bins, slice(None)))
         for name, bits in part.members.items():
@@ -187,6 +262,7 @@ class BinnedScores(ScoreTable):
         """Add what was counted over the same bins elsewhere."""
         assert np.array_equal(self.edges, other.edges)
         self.lowest, self.highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
+        self._sample += other._sample
         if other._everyone is not None:
             self._everyone = _plus(self._everyone, other._everyone)
         for mine, theirs in ((self._members, other._members), (self._unknown, other._unknown)):
@@ -205,8 +281,20 @@ class BinnedScores(ScoreTable):
         return auc(self.overall().positive, self.overall().negative)
 
     def bias(self, name: str) -> dict[str, float]:
+        return bias_aucs(self.histograms(name))
+
+    def histograms(self, name: str) -> GroupScores:
         rest, members = self.sides(name)
-        return bias_aucs(GroupScores(members.positive, members.negative, rest.positive, rest.negative))
+        return GroupScores(members.positive, members.negative, rest.positive, rest.negative)
+
+    def everyone(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return self.overall().positive, self.overall().negative
+
+    def variances(self, weights: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+        # A variance falls as rows grow, so the sample's is scaled to all rows.
+        sample = ExactScores(self._sample)
+        share = sample.overall().n / max(self.overall().n, 1)
+        return {name: share * value for name, value in sample.variances(weights).items()}
 
     def _side(self, part: ScorePart, bins: NDArray[Any], mask: Any) -> Side:
         places, positive, score = bins[mask], part.positive[mask], part.score[mask]
@@ -256,6 +344,13 @@ def _ranks(score: FloatArray, positive: BoolArray) -> tuple[NDArray[Any], tuple[
     ones = np.bincount(rank[positive], minlength=size).astype(float)
     zeros = np.bincount(rank, minlength=size) - ones
     return rank, (np.cumsum(zeros) - zeros / 2, np.cumsum(ones) - ones / 2)
+
+
+def _fine_bins(rank: NDArray[Any], bins: int) -> NDArray[np.int64]:
+    """A bin for each sorted row: as many rows in each as equal scores, which share a bin, allow; one per score if few rows."""
+    rows = len(rank)
+    starts = np.searchsorted(rank, np.arange(int(rank[-1]) + 1)) if rows else rank
+    return np.asarray((starts * min(bins, rows) // max(rows, 1))[rank], np.int64)
 
 
 def _beaten(ranks: NDArray[Any], others: NDArray[Any]) -> float:

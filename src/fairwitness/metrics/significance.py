@@ -3,6 +3,7 @@
 Permuting group membership over rows gives hypergeometric counts, so the permutation distribution is known without permuting.
 """
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from fairwitness.metrics.intervals import normal_quantile
 from fairwitness.metrics.rates import FloatArray, ratio
 
 _MOST_GROUPS_SHUFFLED = 64
+# Draws end when this many have reached what was seen; and need not begin where not one in a hundred runs would see any.
+_REACHED_OFTEN = 10
+_HARDLY_EVER = 0.01
 
 
 def exact_test(successes: Any, trials: Any) -> FloatArray:
@@ -68,9 +72,10 @@ def minimum_detectable(successes: Any, trials: Any, *, confidence: float = 0.95,
 def spread_test(successes: IntArray, trials: IntArray, *, replicates: int, seed: int) -> float:
     """Permutation p-value for the spread (largest minus smallest share) over any number of groups.
 
-    Shuffling rows over groups gives multivariate hypergeometric counts, which are drawn; beyond 64 groups each draws its own
-    binomial count at the common share, since the fixed total hardly ties so many together. p = (1 + draws with at least the
-    spread seen) / (1 + draws). NaN with fewer than two groups that have trials.
+    Shuffling rows over groups gives multivariate hypergeometric counts, which are drawn. Beyond 64 groups each draws its own
+    binomial count at the common share, since the fixed total hardly ties so many together; drawing then ends early when many
+    draws have reached the spread (Besag and Clifford 1991), and is spared altogether where a bound on p says enough.
+    p = (1 + draws with at least the spread seen) / (1 + draws). NaN with fewer than two groups that have trials.
     """
     kept = trials > 0
     # A canonical order: the answer must not depend on what the groups are called.
@@ -82,16 +87,37 @@ def spread_test(successes: IntArray, trials: IntArray, *, replicates: int, seed:
     # Of successes and failures the rarer are drawn: the spread is the same, and so are the draws for a class and its opposite.
     if 2 * successes.sum() > trials.sum():
         return spread_test(trials - successes, trials, replicates=replicates, seed=seed)
-    total = int(successes.sum())
-    stream = np.random.default_rng([seed, *successes.tolist(), *trials.tolist()])
-    if len(trials) <= _MOST_GROUPS_SHUFFLED:
-        drawn = stream.multivariate_hypergeometric(trials, total, size=replicates, method="marginals")
-    else:
-        drawn = stream.binomial(trials, total / trials.sum(), size=(replicates, len(trials)))
-    seen = np.ptp(successes / trials)
-    shares = drawn / trials
-    reached = np.count_nonzero(shares.max(axis=1) - shares.min(axis=1) >= seen - 1e-12)
-    return float((1 + reached) / (1 + replicates))
+    told = hashlib.blake2b(np.concatenate([successes, trials]).astype(np.int64).tobytes(), digest_size=16)
+    stream = np.random.default_rng([seed, int.from_bytes(told.digest(), "little")])
+    seen = float(np.ptp(successes / trials)) - 1e-12
+    if len(trials) > _MOST_GROUPS_SHUFFLED:
+        return _many_groups(stream, seen, int(successes.sum()) / int(trials.sum()), trials, replicates)
+    drawn = stream.multivariate_hypergeometric(trials, int(successes.sum()), size=replicates, method="marginals")
+    return float((1 + np.count_nonzero(np.ptp(drawn / trials, axis=1) >= seen)) / (1 + replicates))
+
+
+def _many_groups(stream: np.random.Generator, seen: float, share: float, trials: IntArray, replicates: int) -> float:
+    bound = _spread_bound(seen, share, trials)
+    if bound * replicates < _HARDLY_EVER:
+        return bound
+    reached = drawn = 0
+    while drawn < replicates and reached < _REACHED_OFTEN:
+        more = min(max(drawn, 16), replicates - drawn)
+        # A group's draws one after the other: what the generator prepares for one group serves them all.
+        shares = stream.binomial(trials[:, None], share, size=(len(trials), more)) / trials[:, None]
+        reached += int(np.count_nonzero(shares.max(axis=0) - shares.min(axis=0) >= seen))
+        drawn += more
+    return (1 + reached) / (1 + drawn)
+
+
+def _spread_bound(seen: float, share: float, trials: IntArray) -> float:
+    """At least the chance of this spread: some group would lie half of it above the common share, or half of it below."""
+    from scipy.special import bdtr, bdtrc
+
+    above, below = np.ceil(trials * (share + seen / 2)), np.floor(trials * (share - seen / 2))
+    high = np.where(above > trials, 0.0, np.where(above > 0, bdtrc(above - 1, trials, share), 1.0))
+    low = np.where(below >= 0, bdtr(below, trials, share), 0.0)
+    return float(min(1.0, (high + low).sum()))
 
 
 def _fisher(successes_0: int, successes_1: int, trials_0: int, trials_1: int) -> float:

@@ -1,0 +1,114 @@
+"""Truth and prediction of every row as codes of classes, and whether labels are two classes or several."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from fairwitness.audits.fairness_columns import encode, first_word, numbers, recode
+from fairwitness.audits.fairness_reading import Reading, Rows, parts_of
+from fairwitness.errors import InputError
+from fairwitness.metrics.counts import NONE, ordered
+
+
+@dataclass
+class Values:
+    """What a column holds: its smallest and largest number, whether any is a fraction, and the first text that is no number."""
+
+    low: float = np.inf
+    high: float = -np.inf
+    fractions: bool = False
+    word: str | None = None
+
+
+def values_of(rows: Rows, column: str) -> Values:
+    """Look through a column. Text that spells numbers counts as numbers: a CSV file with one 'nan' in it is read as text."""
+    found = Values()
+    for part in parts_of(rows, [column]):
+        series = part[column]
+        if not (series.dtype.is_numeric() or series.dtype in (pl.Boolean, pl.Null)):
+            found.word = first_word(series)
+            if found.word is not None:
+                return found
+        fractional = not (series.dtype.is_integer() or series.dtype == pl.Boolean)
+        known = pl.Series(numbers(series, column)).fill_nan(None).drop_nulls() if fractional else series.drop_nulls()
+        if known.len():
+            found.low, found.high = min(found.low, float(known.min())), max(found.high, float(known.max()))  # type: ignore[arg-type]
+        if fractional and not found.fractions:
+            found.fractions = bool((known.filter(known.is_finite()) % 1 != 0).any())
+    return found
+
+
+def label_kind(rows: Rows, reading: Reading) -> bool:
+    """Whether labels are names of classes (True), or 0/1 and fractions between, cut at 0.5 (False). Anything else is refused.
+
+    Labels of 0 and 1 alone are two of several classes where predictions say so, unless identities ask for a positive class.
+    """
+    found = values_of(rows, reading.label)
+    if found.word is not None:
+        if not reading.flags:
+            return True
+        raise InputError(
+            f"--label_col {reading.label} holds text ('{found.word[:40]}'). With --id_cols, labels must be 0 or 1, or fractions "
+            f"between. Turn them into 0/1, or compare classes by name with --group_cols alone."
+        )
+    if found.low >= 0 and found.high <= 1:
+        return not reading.flags and not found.fractions and _several(rows, reading.pred)
+    if reading.flags or found.fractions:
+        wrong = found.low if found.low < 0 else found.high
+        advice = "" if found.fractions else " Several classes can be compared with --group_cols alone."
+        raise InputError(f"--label_col {reading.label} holds {wrong:g}; labels must be 0 or 1, or fractions between.{advice}")
+    return True
+
+
+def _several(rows: Rows, predictions: str | None) -> bool:
+    if predictions is None:
+        return False
+    found = values_of(rows, predictions)
+    return found.word is None and not found.fractions and (found.low < 0 or found.high > 1)
+
+
+def outcomes(part: pl.DataFrame, reading: Reading) -> tuple[NDArray[Any], NDArray[Any], tuple[str, ...]]:
+    """Codes of truth and prediction, NONE where there is none, and the names of the classes."""
+    if reading.named_classes:
+        truth, names = encode(part[reading.label])
+        predicted, called = encode(part[_known(reading.pred)])
+        classes = ordered([*names, *called])
+        truth, predicted = recode(truth, names, classes), recode(predicted, called, classes)
+    else:
+        truth, classes = _binary_truth(part[reading.label], reading), ("0", "1")
+        predicted = _binary_prediction(part, reading)
+    if reading.error is not None:
+        said = part[reading.error].cast(pl.String)
+        failed = (said.is_not_null() & (said != "")).fill_null(False).to_numpy()
+        predicted = np.where(failed, NONE, predicted)
+    return truth, predicted, classes
+
+
+def _known(name: str | None) -> str:
+    if name is None:
+        raise InputError("Name the column of predictions with --pred_col.")
+    return name
+
+
+def _binary_truth(column: pl.Series, reading: Reading) -> NDArray[Any]:
+    values = numbers(column, f"--label_col {column.name}")
+    positive = (values >= 0.5) == bool(reading.positive_label)
+    return np.where(np.isnan(values), np.int8(NONE), positive.astype(np.int8))
+
+
+def _binary_prediction(part: pl.DataFrame, reading: Reading) -> NDArray[Any]:
+    if reading.score_threshold is not None and reading.score is not None:
+        values = numbers(part[reading.score], f"--score_col {reading.score}")
+        values = np.where(np.isnan(values), np.nan, (values >= reading.score_threshold).astype(float))
+    else:
+        values = numbers(part[_known(reading.pred)], f"--pred_col {reading.pred}")
+        wrong = ~np.isnan(values) & (values != 0) & (values != 1)
+        if wrong.any():
+            raise InputError(
+                f"--pred_col {reading.pred} holds {values[wrong][0]:g}; predictions must be 0 or 1. If it is a score, give it as "
+                f"--score_col {reading.pred} with --score_threshold, the score from which a row counts as positive."
+            )
+    return np.where(np.isnan(values), np.int8(NONE), ((values == 1) == bool(reading.positive_label)).astype(np.int8))
