@@ -17,6 +17,7 @@ from fairwitness.audits import lifeboat
 from fairwitness.audits.counterfactual import AnalyzeConfig, CounterfactualConfig, analyze, counterfactual
 from fairwitness.audits.counterfactual_steps import ExpandConfig, ScoreConfig, TemplatesConfig, expand, make_templates, score
 from fairwitness.errors import EvidenceError, FairWitnessError, InputError, RunError, ServiceError
+from fairwitness.models.service import IN_DOUBT
 
 
 @pytest.fixture(autouse=True)
@@ -166,9 +167,17 @@ def test_kill_minus_nine_and_the_same_command_again(tmp_path: Path) -> None:
         asked = server.record.received
         assert 300 <= asked < 600
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        left = pl.read_parquet(tmp_path / "run/s.parquet").filter(pl.col("score").is_null())
+        assert f"{600 - left.height} scored, {left.height} failed" in done.stdout
+        assert left.height <= 16, "no more than were in flight at the kill, one a worker"
+        assert set(left["error"]) <= {IN_DOUBT}
+        assert ("--ask again" in done.stderr) == (left.height > 0)
+        assert set(server.record.answered.values()) == {1}, "no text is asked twice"
+        done = subprocess.run(
+            [*command, "--ask", "again", "--restart"], env=environment, capture_output=True, text=True, check=True
+        )
         assert "600 scored, 0 failed" in done.stdout
-        again = [text for text, count in server.record.answered.items() if count > 1]
-        assert len(again) <= 16, "only what was in flight at the kill, one a worker, can have been asked again"
+        assert server.record.received <= 600 + left.height
     assert pl.read_parquet(tmp_path / "run/s.parquet")["score"].to_list() == [score_of(text) for text in texts]
 
 

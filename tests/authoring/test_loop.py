@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.servers.generation import GenerationServer, serving, unique
+from tests.servers.generation import Faults, GenerationServer, serving, unique
 
 from fairwitness.authoring.annotation_store import AnnotationStore
 from fairwitness.authoring.dataset import split
@@ -81,7 +81,7 @@ def about_sentence(name: str, row: dict) -> Vote:
 
 
 def test_one_iteration(tmp_path: Path, config: Path, fairwitness) -> None:
-    with serving(GenerationServer(speak, fault_rate=0.1, kinds=("500", "cut"))) as server:
+    with serving(GenerationServer(speak, faults=Faults(0.1, ("500", "cut")))) as server:
         config.write_text(config.read_text().replace("URL", f"{server.base}/v1/completions"))
         folder = tmp_path / "work" / "iter1"
         first = fairwitness("kosbi", "run", config)
@@ -100,7 +100,7 @@ def test_one_iteration(tmp_path: Path, config: Path, fairwitness) -> None:
         assert again.code == 0
         assert again.out == third.out
         assert len(server.record.bodies) == paid
-        assert set(server.record.paid.values()) == {1}
+        assert set(server.record.answered.values()) == {1}
     check_dataset(folder)
     assert (folder / "audit" / "filter.csv").is_file()
     assert json.loads(third.out)["stages"][-1] == "audit"

@@ -94,6 +94,8 @@ class CounterfactualConfig(EngineOptions):
     """Languages of the texts, for Perspective."""
     url: str = ""
     """Another address that speaks Perspective's language."""
+    ask: str = "once"
+    """A text that was on its way to a service when an earlier run was killed: once leaves it unscored, again asks once more."""
     device: str = "auto"
     """cpu, cuda, or auto, for models that run here."""
     task: str = "toxicity"

@@ -22,6 +22,7 @@ from fairwitness.engine.options import EngineOptions, check_engine
 from fairwitness.errors import InputError, listing
 from fairwitness.files import content_hash, file_hash
 from fairwitness.models.pacing import seconds_for
+from fairwitness.models.service import IN_DOUBT
 from fairwitness.progress import progress, say
 from fairwitness.scorers.by_name import ScorerSettings, TextScorer, scorer_by_name
 from fairwitness.scorers.sentiment import labeller
@@ -99,6 +100,8 @@ class ScoreConfig(EngineOptions):
     """Cut texts over Perspective's 20,480 bytes instead of leaving them unscored."""
     url: str = ""
     """Another address that speaks Perspective's language."""
+    ask: str = "once"
+    """A text that was on its way to a service when an earlier run was killed: once leaves it unscored, again asks once more."""
     device: str = "auto"
     """cpu, cuda, or auto, for models that run here."""
     task: str = "toxicity"
@@ -108,7 +111,7 @@ class ScoreConfig(EngineOptions):
 
     def settings(self) -> ScorerSettings:
         """What concerns the scorer."""
-        names = ("qps", "attributes", "languages", "allow_store", "truncate", "url", "device", "task")
+        names = ("qps", "attributes", "languages", "allow_store", "truncate", "url", "device", "task", "ask")
         return ScorerSettings(**{name: getattr(self, name) for name in names})
 
 
@@ -169,6 +172,11 @@ def score(config: ScoreConfig) -> AuditResult:
             if budget["line"]:
                 say(budget["line"])
             counts = _score_into(config, scorer, run)
+            if doubtful := counts.pop("in_doubt"):
+                say(
+                    f"{doubtful:,} texts were on their way when an earlier run was killed and may have been paid for; they are "
+                    "unscored. To ask them once more: --ask again --restart (everything else comes from the cache)."
+                )
             calls = getattr(scorer.inner, "calls", None)
             run.seal([config.out], counts, budget=budget, ledger=calls.ledger.as_dict() if calls else {}, scorer=config.scorer)
         return AuditResult({"scores": tables.read(config.out, rows=1000)}, _facts(run), [config.out])
@@ -314,7 +322,7 @@ def _expand_frame(templates: pl.DataFrame, expander: Expander) -> pl.DataFrame:
 
 
 def _score_into(config: ScoreConfig, scorer: TextScorer, run: runs.Run) -> dict[str, int]:
-    total, failed = tables.count_rows(config.in_), 0
+    total, failed, in_doubt = tables.count_rows(config.in_), 0, 0
     kept = [name for name in tables.columns_of(config.in_) if name not in ("score", "pred", "error")]
     size = scorer.rows_per_part
     # The texts are read once to be scored and the rows once more to be written: an engine may ask for all texts before it answers.
@@ -323,9 +331,10 @@ def _score_into(config: ScoreConfig, scorer: TextScorer, run: runs.Run) -> dict[
     with tables.writer(config.out) as append, progress(f"scoring with {scorer.name}", total) as advance:
         for piece, scored in zip(rows, map_parts(scorer, work, run.parts, options=config, advance=advance), strict=True):
             failed += scored["error"].count()
+            in_doubt += int((scored["error"] == IN_DOUBT).sum())
             pred = (pl.col("score") >= config.threshold).cast(pl.Int8)
             append(pl.concat([piece, _columns(scored)], how="horizontal").with_columns(pred=pred))
-    return {"asked": total, "scored": total - failed, "failed": failed}
+    return {"asked": total, "scored": total - failed, "failed": failed, "in_doubt": in_doubt}
 
 
 def _columns(scored: pl.DataFrame) -> pl.DataFrame:

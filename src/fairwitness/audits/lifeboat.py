@@ -51,6 +51,8 @@ class RecordConfig:
     """Languages of the texts, for Perspective."""
     url: str = ""
     """Another address that speaks Perspective's language."""
+    ask: str = "once"
+    """A text that was on its way to a service when an earlier run was killed: once leaves it unscored, again asks once more."""
     device: str = "auto"
     """cpu, cuda, or auto, for models that run here."""
     restart: bool = False
@@ -58,7 +60,7 @@ class RecordConfig:
 
     def settings(self) -> ScorerSettings:
         """What concerns the scorer."""
-        names = ("qps", "attributes", "languages", "url", "device")
+        names = ("qps", "attributes", "languages", "url", "device", "ask")
         return ScorerSettings(**{name: getattr(self, name) for name in names})
 
 
@@ -118,6 +120,8 @@ class CompareConfig:
     """Requests a second that the service allows."""
     url: str = ""
     """Another address that speaks Perspective's language."""
+    ask: str = "once"
+    """A text that was on its way to a service when an earlier run was killed: once leaves it unscored, again asks once more."""
     device: str = "auto"
     """cpu, cuda, or auto, for models that run here."""
     restart: bool = False
@@ -193,7 +197,7 @@ def compare(config: CompareConfig) -> AuditResult:
     if len(config.scorers) < 2:
         raise InputError("Comparing needs two scorers or more: --scorers profanity hf:unitary/toxic-bert")
     column = text_column(config.in_, config.text_col)
-    settings = ScorerSettings(qps=config.qps, url=config.url, device=config.device)
+    settings = ScorerSettings(qps=config.qps, url=config.url, device=config.device, ask=config.ask)
     scorers = [scorer_by_name(name, settings) for name in dict.fromkeys(config.scorers)]
     data = {str(config.in_): file_hash(config.in_)}
     question = {"step": "compare", "scorers": {each.name: each.identity for each in scorers}, "texts": data[str(config.in_)]}

@@ -65,6 +65,8 @@ class GenerationConfig:
     """How often a request that failed for the moment is sent, with growing, jittered waits."""
     backoff_s: float = 0.5
     """The longest first wait before trying again; it doubles."""
+    ask: str = "once"
+    """A draft that was on its way when an earlier run was killed: once leaves its place empty, again asks (and pays) once more."""
     price_read: float = 0.0
     """Price of a million tokens read, for the ledger."""
     price_written: float = 0.0
@@ -109,7 +111,7 @@ def open_generator(config: GenerationConfig) -> AbstractContextManager[TextGener
 
         return LocalGenerator(config.model or "smollm2", cache=cache)
     patience = Patience(attempts=config.attempts, backoff_s=config.backoff_s)
-    limits = Limits(workers=config.concurrency, timeout_s=config.timeout_s, patience=patience)
+    limits = Limits(workers=config.concurrency, timeout_s=config.timeout_s, patience=patience, ask=config.ask)
     return RemoteGenerator(_endpoint(config), limits=limits, cache=cache)
 
 

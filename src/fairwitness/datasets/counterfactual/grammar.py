@@ -151,6 +151,29 @@ def plural_verb(verb: str, following: str = "") -> str:
     return verb[:-1]
 
 
+_FURTHER = re.compile(
+    r"(\bthey\s+(?:(?!\b(?:that|who|which|because|when|if|while|he|she|it)\b)[^.;:!?])*?(?:\b(?:and|or|but)|,)\s+(?:[a-z]+ly\s+|also\s+)?)"
+    r"(has|is|was|does|says|goes|loves|likes|wants|needs|knows|thinks|makes|takes|gets|gives|keeps|helps|feels|comes|brings|believes"
+    r"|enjoys|hates|teaches|speaks|eats|tries|sings|writes|reads|lives|works|deserves|seems|becomes|tells|asks|finds|sees|pays|spends"
+    r"|cares|owns)\b",
+    re.IGNORECASE,
+)
+
+
+def further_verbs(text: str) -> str:
+    """The second and third verb of "they", as in "he works and loves": common verbs only, for a plural noun looks the same.
+
+    >>> further_verbs("they work hard, love cats and dogs and has a car")
+    'they work hard, love cats and dogs and have a car'
+    """
+    for _ in range(4):
+        mended = _FURTHER.sub(lambda found: found[1] + plural_verb(found[2]), text)
+        if mended == text:
+            break
+        text = mended
+    return text
+
+
 def possessive(fill: str, *, plural: bool) -> str:
     """What follows a fill to make it a possessive.
 
