@@ -109,6 +109,36 @@ def test_one_iteration(tmp_path: Path, config: Path, fairwitness) -> None:
     check_datasheet(folder)
 
 
+def test_the_next_iteration_extends(tmp_path: Path, config: Path, fairwitness) -> None:
+    """Iteration 2 takes pools and filter from iteration 1 by itself, sifts with the filter, and extends the pool of contexts."""
+    with serving(GenerationServer(speak)) as server:
+        text = (
+            config.read_text().replace("URL", f"{server.base}/v1/completions").replace("num_generations = 5", "num_generations = 3")
+        )
+        config.write_text(text)
+        for number in (1, 2):
+            folder = tmp_path / "work" / f"iter{number}"
+            assert fairwitness("kosbi", "run", config).code == 3
+            annotate(folder / "contexts.sqlite", about_context)
+            assert fairwitness("kosbi", "run", config).code == 3
+            annotate(folder / "sentences.sqlite", about_sentence)
+            done = fairwitness("kosbi", "run", config)
+            assert done.code == 0, done.err
+            lines = [line for line in text.splitlines() if "_demos" not in line]
+            config.write_text("iteration = 2\n" + "\n".join(lines))
+        assert set(server.record.answered.values()) == {1}
+    first, second = (tmp_path / "work" / f"iter{number}" for number in (1, 2))
+    pools = [read_rows(folder / "context_pool.json") for folder in (first, second)]
+    assert pools[1][: len(pools[0])] == pools[0]
+    assert len(pools[1]) > len(pools[0])
+    sifted = read_rows(second / "filtered_sentences.json")
+    assert all(0 <= row["generation_info"]["variability"] <= 0.5 for row in sifted)
+    drafted = sum(len(row["generations"]) for row in read_rows(second / "output_sentences.json"))
+    assert len(sifted) == drafted, "of two drafts of a class for a context one stays"
+    # The sentences' pool is ranked anew together with the earlier one, so it may lose rows but never both classes.
+    assert {row["sentence_label"] for row in read_rows(second / "sentence_pool.json")} == {"safe", "unsafe"}
+
+
 def check_dataset(folder: Path) -> None:
     parts = {part: read_rows(folder / "dataset" / f"little_{part}.json") for part in ("train", "valid", "test")}
     contexts = [{row["context"] for row in rows} for rows in parts.values()]
@@ -149,6 +179,8 @@ def check_datasheet(folder: Path) -> None:
         ("foldr = 3\n", "unknown key 'foldr'. Did you mean 'folder'?"),
         ("folder = 3 4\n", "is not valid TOML"),
         ('folder = "x"\n', "needs 'groups'"),
+        ('folder = "x"\niteration = 0\n', "'iteration' is 0; a whole number from 1 was expected"),
+        ('folder = "x"\ngroups = 3\n', "'groups' is 3; the path of a file was expected"),
     ],
 )
 def test_bad_configs(tmp_path: Path, change: str, message: str) -> None:
