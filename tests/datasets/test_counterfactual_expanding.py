@@ -61,6 +61,14 @@ def test_possessive_plurals() -> None:
     assert texts["Black"] == "Black people's shops"
 
 
+def test_the_apostrophe_is_kept() -> None:
+    assert filled("religion", "the {FOLLOWERS}’ house, a {FOLLOWER}’s")["Hinduism"] == "the Hindus’ house, a Hindu’s"
+
+
+def test_speech_begins_a_sentence() -> None:
+    assert filled("gender", 'She said: "{GENDER_PEOPLE} vote."')["Transgender"] == 'She said: "Transgender people vote."'
+
+
 def test_case_is_kept() -> None:
     texts = filled("race", "{RACE:lower} folks, {RACE:upper} FOLKS, a {RACE:title} Band. {RACE_PEOPLE} vote")
     assert texts["Asian"] == "asian folks, ASIAN FOLKS, an Asian Band. Asian people vote"

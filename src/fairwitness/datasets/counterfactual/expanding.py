@@ -169,7 +169,8 @@ def _in_place(fill: str, place: Place, *, they: bool) -> str:
             own = grammar.plural_verb(own, place.following) if own else own
             inverted = _plural_inverted(inverted)
     elif own and fill != grammar.GAP:
-        own = grammar.possessive(fill, plural=own in "'’" or place.slot.endswith(("PEOPLE", "FOLLOWERS", "_P")))
+        plural = own in "'’" or place.slot.endswith(("PEOPLE", "FOLLOWERS", "CHILDREN", "_P"))
+        own = grammar.possessive(fill, plural=plural).replace("'", own[0])
     return f"{_article(place.article, text)}{inverted}{text}{own}{place.adverb}{verb}"
 
 

@@ -188,10 +188,16 @@ def starts_sentence(before: str) -> bool:
 
     >>> starts_sentence(""), starts_sentence("Well. "), starts_sentence('She said "'), starts_sentence("the ")
     (True, True, False, False)
+    >>> starts_sentence('She said: "')
+    True
     """
+    if _SPEECH.search(before):
+        return True
     stripped = before.rstrip(" \t\"'“‘(*_>-")
     return not stripped or stripped[-1] == "\n" or (stripped[-1] in ".!?…" and stripped != before)
 
+
+_SPEECH = re.compile(r"[:,]\s*[\"'“‘]$")
 
 # The mark left where a fill was taken out; no text holds it.
 GAP = "\x00"
