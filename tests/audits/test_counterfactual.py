@@ -133,6 +133,15 @@ def test_perspective_with_faults_and_resume(tmp_path: Path, expanded: Path, caps
     assert KEY not in "".join(path.read_text(errors="replace") for path in (tmp_path / "s").iterdir() if path.is_file())
 
 
+def test_a_table_of_ones_own_needs_no_categories(tmp_path: Path) -> None:
+    pl.DataFrame({"text": ["a", "b"], "unit": ["u", "u"], "role": ["x", "y"]}).write_parquet(tmp_path / "in.parquet")
+    with serving(PerspectiveServer()) as server:
+        config = ScoreConfig(
+            in_=tmp_path / "in.parquet", out=tmp_path / "s.parquet", scorer="perspective", url=server.url, qps=1000
+        )
+        assert score(config).facts["counts"]["scored"] == 2
+
+
 def test_a_wrong_key_in_the_middle_keeps_what_is_scored(tmp_path: Path, expanded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(PerspectiveServer()) as server:
         half = tmp_path / "half.parquet"
@@ -201,6 +210,12 @@ def test_lifeboat(tmp_path: Path, expanded: Path) -> None:
     names = ("profanity", f"cassette:{tape}")
     compared = lifeboat.compare(lifeboat.CompareConfig(in_=expanded, scorers=names, out=tmp_path / "boat" / "compared.parquet"))
     assert compared.table.row(0, named=True)["n"] == served.height
+    # Asked again, both read what they wrote.
+    assert lifeboat.compare(
+        lifeboat.CompareConfig(in_=expanded, scorers=names, out=tmp_path / "boat" / "compared.parquet")
+    ).table.equals(compared.table)
+    again = lifeboat.calibrate(lifeboat.CalibrateConfig(cassette=tape, in_=expanded, out=tmp_path / "boat" / "cal.json"))
+    assert again.tables["by_group"].equals(result.tables["by_group"])
 
 
 def test_lifeboat_bad_input(tmp_path: Path, expanded: Path) -> None:

@@ -221,9 +221,7 @@ def budget_of(scorer: TextScorer, path: Path) -> dict[str, Any]:
         return {"line": "", "calls": 0}
     texts = tables.read(path, ["text"])["text"].unique(maintain_order=True).to_list()
     asked, known = calls.budget([scorer.inner.request(text) for text in texts if text])
-    strata = tables.read(path, ["unit", "role", "category", "sentiment"])
-    per_stratum = strata.group_by("category", "sentiment").agg(pl.col("unit").n_unique(), roles=pl.col("role").n_unique())
-    sampled = int(per_stratum.select((pl.min_horizontal("unit", 10) * pl.col("roles")).sum()).item())
+    sampled = _sampled_texts(path, 10)
     limits = calls.client.limits
     seconds = seconds_for(asked - known, per_minute=limits.per_minute, qps=limits.qps)
     sample_seconds = seconds_for(min(sampled, asked), per_minute=limits.per_minute, qps=limits.qps)
@@ -240,6 +238,14 @@ def budget_of(scorer: TextScorer, path: Path) -> dict[str, Any]:
         "seconds": seconds,
         "sample_calls": sampled,
     }
+
+
+def _sampled_texts(path: Path, size: int) -> int:
+    """How many texts a sample of so many templates for each category and sentiment has; a table without those is one stratum."""
+    by = [name for name in ("category", "sentiment") if name in tables.columns_of(path)]
+    strata = tables.read(path, ["unit", "role", *by]).with_columns(pl.lit(0).alias("_all"))
+    counted = strata.group_by(by or ["_all"]).agg(units=pl.col("unit").n_unique(), roles=pl.col("role").n_unique())
+    return int(counted.select((pl.min_horizontal("units", size) * pl.col("roles")).sum()).item())
 
 
 def _content(lexicon: Lexicon) -> str:

@@ -177,10 +177,12 @@ def calibrate(config: CalibrateConfig) -> AuditResult:
         "in": sorted(data.values()),
     }
     with runs.open_run(config.out, "counterfactual calibrate", question, restart=config.restart, data=data) as run:
-        rows = _both(config, recorded, scorer, run)
-        found, fitted = _fit(rows, config)
-        facts = _report(config, rows, found, fitted)
-        if not run.sealed:
+        if run.sealed:
+            facts = json.loads(config.out.read_text(encoding="utf-8"))
+        else:
+            rows = _both(config, recorded, scorer, run)
+            found, fitted = _fit(rows, config)
+            facts = _report(config, rows, found, fitted)
             write_text(config.out, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
             count = {"asked": rows.height, "scored": found.height, "failed": rows.height - found.height}
             run.seal([config.out], count, agreement=facts["after"])
@@ -202,17 +204,14 @@ def compare(config: CompareConfig) -> AuditResult:
     data = {str(config.in_): file_hash(config.in_)}
     question = {"step": "compare", "scorers": {each.name: each.identity for each in scorers}, "texts": data[str(config.in_)]}
     with runs.open_run(config.out, "counterfactual compare", question, restart=config.restart, data=data) as run:
-        texts = tables.read(config.in_, [column])[column].cast(pl.String).to_list()
-        kept = [name for name in ("id", "unit", "role", "category", "sentiment", "label") if name in tables.columns_of(config.in_)]
-        frame = tables.read(config.in_, [*kept, column])
-        for each in scorers:
-            frame = frame.with_columns(pl.Series(each.name, _score_all(each, texts, run)["score"], dtype=pl.Float64))
-        pairs = _compare_pairs(frame, [each.name for each in scorers], config.threshold)
-        missing = sum(frame[each.name].null_count() for each in scorers)
-        if not run.sealed:
+        if run.sealed:
+            frame = tables.read(config.out)
+        else:
+            frame = _side_by_side(config, column, scorers, run)
             tables.write(frame, config.out)
-            total = frame.height * len(scorers)
+            total, missing = frame.height * len(scorers), sum(frame[each.name].null_count() for each in scorers)
             run.seal([config.out], {"asked": total, "scored": total - missing, "failed": missing})
+        pairs = _compare_pairs(frame, [each.name for each in scorers], config.threshold)
         return AuditResult({"pairs": pairs, "means": _means(frame, scorers)}, run.entry["counts"], [config.out])
 
 
@@ -276,7 +275,7 @@ def _report(config: CalibrateConfig, rows: pl.DataFrame, found: pl.DataFrame, fi
     recorded, local, mapped = (found[name].to_numpy() for name in ("recorded", "local", "fitted"))
     thresholds = scorer_agreement.at_thresholds(recorded, mapped)
     raw = [scorer_agreement.local_threshold(*fitted, value) for value in thresholds["threshold"].to_list()]
-    groups = [f"{c}: {r or 'control'}" for c, r in found.select("category", "role").iter_rows()] if "role" in found.columns else []
+    groups = _group_names(found)
     largest = found.with_columns(off=(pl.col("fitted") - pl.col("recorded")).abs()).sort("off", descending=True).head(10)
     after = scorer_agreement.agreement(recorded, mapped)
     return {
@@ -293,6 +292,16 @@ def _report(config: CalibrateConfig, rows: pl.DataFrame, found: pl.DataFrame, fi
         "largest_disagreements": largest.select("text", "recorded", "fitted").to_dicts(),
         "cannot_be_replaced": cannot_be_replaced(after, thresholds, float(fitted[1][-1])),
     }
+
+
+def _group_names(found: pl.DataFrame) -> list[str]:
+    """Each row's group as "category: group"; empty where the texts have no groups."""
+    if "role" not in found.columns:
+        return []
+    roles = [role or "control" for role in found["role"].to_list()]
+    if "category" not in found.columns:
+        return roles
+    return [f"{category}: {role}" for category, role in zip(found["category"].to_list(), roles, strict=True)]
 
 
 def cannot_be_replaced(after: dict[str, float | None], thresholds: pl.DataFrame, highest: float) -> list[str]:
@@ -312,6 +321,18 @@ def cannot_be_replaced(after: dict[str, float | None], thresholds: pl.DataFrame,
         words.append(f"no local score reaches the old thresholds {shown}; the curve ends at {highest:.2f}")
     words.append("other attributes, other languages and context are not covered by a calibration of one attribute")
     return words
+
+
+def _side_by_side(config: CompareConfig, column: str, scorers: list[TextScorer], run: runs.Run) -> pl.DataFrame:
+    """The texts with what is known of them, and one column of scores for each scorer."""
+    known = tables.columns_of(config.in_)
+    frame = tables.read(
+        config.in_, [*(name for name in ("id", "unit", "role", "category", "sentiment", "label") if name in known), column]
+    )
+    texts = frame[column].cast(pl.String).to_list()
+    for each in scorers:
+        frame = frame.with_columns(pl.Series(each.name, _score_all(each, texts, run)["score"], dtype=pl.Float64))
+    return frame
 
 
 def _compare_pairs(frame: pl.DataFrame, names: list[str], threshold: float) -> pl.DataFrame:
