@@ -84,11 +84,20 @@ def test_from_comments_with_labels(tmp_path: Path) -> None:
     assert set(result.tables["mitigation"]["mitigation"]) >= {"nothing", "average over variants", "threshold per group"}
 
 
+def test_shares_of_annotators_count_from_a_half_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = [f"My Black friend is number {n}" for n in range(5)]
+    pl.DataFrame({"text": texts, "toxic": [0.0, 1 / 3, 0.5, 1.0, None]}).write_csv(tmp_path / "c.csv")
+    made = make_templates(TemplatesConfig(in_=tmp_path / "c.csv", out=tmp_path / "t.parquet", label_col="toxic"))
+    assert made.table["label"].to_list() == [0.0, 0.0, 1.0, 1.0, None]
+    assert "holds shares" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("config", "message"),
     [
         ({"text_col": "comment_txt"}, "Did you mean --text_col comment_text"),
         ({"label_col": "toxicc"}, "Did you mean --label_col toxic"),
+        ({"label_col": "word"}, "--label_col word of .* holds 'rude'; 0 and 1"),
         ({"categories": ("gendr",)}, "Did you mean 'gender'"),
         ({"in_": "missing.csv"}, "does not exist"),
         ({"categories": ("religion",)}, "No template came out"),
@@ -96,7 +105,7 @@ def test_from_comments_with_labels(tmp_path: Path) -> None:
 )
 def test_bad_input(tmp_path: Path, config: dict, message: str) -> None:
     path = tmp_path / "comments.csv"
-    pl.DataFrame({"comment_text": ["a Black man"], "toxic": [1]}).write_csv(path)
+    pl.DataFrame({"comment_text": ["a Black man"], "toxic": [1], "word": ["rude"]}).write_csv(path)
     with pytest.raises(InputError, match=message):
         make_templates(TemplatesConfig(**{"in_": path, "out": tmp_path / "t.parquet"} | config))
 

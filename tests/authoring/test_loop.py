@@ -112,9 +112,10 @@ def test_one_iteration(tmp_path: Path, config: Path, fairwitness) -> None:
 def test_the_next_iteration_extends(tmp_path: Path, config: Path, fairwitness) -> None:
     """Iteration 2 takes pools and filter from iteration 1 by itself, sifts with the filter, and extends the pool of contexts."""
     with serving(GenerationServer(speak)) as server:
-        text = (
-            config.read_text().replace("URL", f"{server.base}/v1/completions").replace("num_generations = 5", "num_generations = 3")
-        )
+        text = config.read_text().replace("URL", f"{server.base}/v1/completions")
+        # The pool that a small iteration leaves is small as well.
+        text = text.replace("generations = 5", "generations = 3\nnum_total_demos = 4\nnum_in_cat_demos = 2\nnum_in_grp_demos = 1")
+        text = text.replace("[filter]", "num_total_demos = 4\nnum_in_context_label = 2\n\n[filter]")
         config.write_text(text)
         for number in (1, 2):
             folder = tmp_path / "work" / f"iter{number}"

@@ -71,7 +71,7 @@ class CounterfactualConfig(EngineOptions):
     text_col: str = ""
     """The column with the comments. Unset: text, comment_text, comment, whichever is there."""
     label_col: str = ""
-    """A column of labels (0 or 1) to measure mitigation with."""
+    """A column of labels to measure mitigation with: 0 and 1, or shares of annotators, which count from 0.5 on."""
     categories: tuple[str, ...] = CATEGORIES
     """Which identities to look for: disability gender race religion sexual_orientation."""
     lexicon: tuple[str, ...] = ()

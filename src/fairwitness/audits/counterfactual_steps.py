@@ -41,7 +41,7 @@ class TemplatesConfig:
     text_col: str = ""
     """The column with the comments. Unset: text, comment_text, comment, whichever is there."""
     label_col: str = ""
-    """A column of labels (0 or 1) to carry along, for measuring mitigation."""
+    """A column of labels to carry along, for measuring mitigation: 0 and 1, or shares of annotators, which count from 0.5 on."""
     categories: tuple[str, ...] = CATEGORIES
     """Which identities to look for: disability gender race religion sexual_orientation."""
     lexicon: tuple[str, ...] = ()
@@ -294,11 +294,22 @@ def _from_comments(config: TemplatesConfig, words: list[Lexicon], left: sources.
     tables.require_columns(columns, [text], config.in_, flag="--text_col")
     tables.require_columns(columns, wanted, config.in_, flag="--label_col")
     frame = tables.read(config.in_, wanted, rows=config.max_rows)
-    labels = frame[config.label_col].cast(pl.Float64, strict=False).to_list() if config.label_col else [None] * frame.height
+    labels = _labels(frame[config.label_col], config.in_) if config.label_col else [None] * frame.height
     comments = zip(range(frame.height), frame[text].cast(pl.String).to_list(), labels, strict=True)
     return sources.templates_from_comments(
         comments, words, source=config.in_.name, left=left, mixed=config.mixed, intersections=config.intersections
     )
+
+
+def _labels(column: pl.Series, path: Path) -> list[float | None]:
+    """Labels of 0 and 1. A share of annotators becomes 1 from a half on, as such columns usually are; others are refused."""
+    labels = column.cast(pl.Float64, strict=False).fill_nan(None)
+    example = column.filter(column.is_not_null() & (labels.is_null() | ~labels.is_between(0, 1))).head(1).to_list()
+    if example:
+        raise InputError(f"--label_col {column.name} of {path} holds {example[0]!r}; 0 and 1 (or shares in between) were expected.")
+    if not labels.drop_nulls().is_in([0.0, 1.0]).all():
+        say(f"--label_col {column.name} holds shares; from 0.5 on they count as 1.")
+    return (labels >= 0.5).cast(pl.Float64).to_list()
 
 
 def _expand_frame(templates: pl.DataFrame, expander: Expander) -> pl.DataFrame:

@@ -68,6 +68,16 @@ class _Job:
     body: bytes
     future: Future[Answer] = field(default_factory=Future)
     attempts: int = 0
+    failures: int = 0
+    answered_elsewhere: int = -1
+
+    def failures_that_count(self, answered: int, *, refused: bool) -> int:
+        """How many failures the next wait doubles by. While the service answers others it needs no rest, only this request did not
+        get through; so a failure counts alone then, unless the service itself said "too many"."""
+        alone = not refused and answered != self.answered_elsewhere
+        self.failures = 1 if alone else self.failures + 1
+        self.answered_elsewhere = answered
+        return self.failures
 
 
 @dataclass
@@ -302,7 +312,7 @@ class Client:
         if outcome.step is Next.STOP:
             raise ServiceError(f"{self.service.name}: {outcome.failure}")
         if outcome.step is Next.RETRY and job.attempts < patience.attempts:
-            return patience.wait(job.attempts, outcome.retry_after_s)
+            return patience.wait(job.failures_that_count(self.ledger.answered, refused=outcome.refused), outcome.retry_after_s)
         self.ledger.add(failed=1)
         failure = outcome.failure
         if outcome.step is Next.RETRY:
