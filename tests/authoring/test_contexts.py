@@ -205,8 +205,11 @@ def test_budget(tmp_path: Path, groups: Path, context_pool: Path, capsys: pytest
         with pytest.raises(RunError, match=r"more than --max_cost 0.01"):
             generate_contexts(config(tmp_path, server, groups, context_pool, **dear, max_cost=0.01))
         assert server.record.received == 0
-        generate_contexts(config(tmp_path, server, groups, context_pool, **dear, max_cost=100.0))
+        made = generate_contexts(config(tmp_path, server, groups, context_pool, **dear, max_cost=100.0))
         said = capsys.readouterr().err
+        again = generate_contexts(config(tmp_path, server, groups, context_pool, **dear, restart=True))
+        assert again.ledger["cost"] == 0
+        assert again.ledger["cost_before"] == pytest.approx(made.ledger["cost"])
         assert "20 drafts from http://127.0.0.1" in said
         assert "20 to ask" in said
         assert "cost" in said

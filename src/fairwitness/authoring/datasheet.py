@@ -210,8 +210,12 @@ def _agreement_line(kind: str, measured: Agreement) -> str:
 
 
 def _ledger(ledger: Mapping[str, Any]) -> str:
-    words = ("calls", "answered", "cached", "failed", "tokens", "cost")
-    return ", ".join(f"{name} {ledger[name]:,}" for name in words if name in ledger) or "not recorded"
+    """What the drafts took, whenever it was paid: a run that was killed and resumed says the same as one that was not."""
+    if not ledger:
+        return "not recorded"
+    total = {name: ledger.get(name, 0) + ledger.get(f"{name}_before", 0) for name in ("tokens", "cost")}
+    counts = ", ".join(f"{name} {ledger[name]:,}" for name in ("calls", "answered", "cached", "failed") if name in ledger)
+    return f"{counts}, tokens {total['tokens']:,}, cost {total['cost']:,.4f}"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -82,8 +82,7 @@ def run_chains(
             say(_budget(config, generator, chains))
             drafts = _converse(config, generator, chains, at_once)
             say(f"Done: {generator.ledger.line()}.")
-            earlier = run.entry.get("ledger", {})
-            ledger = {name: value + earlier.get(name, 0) for name, value in generator.ledger.as_dict().items()}
+            ledger = generator.ledger.as_dict()
             identity = generator.identity
         rows = rows_of(drafts)
         write_rows(out, rows)

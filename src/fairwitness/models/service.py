@@ -273,11 +273,11 @@ class Client:
         name = self.name_of(request)
         twin = twins.get(name)
         if twin is not None:
-            self.ledger.add(cached=1)
+            self.ledger.add_cached()
             return twin
         stored = self.cache.get(name) if self.cache else None
         if stored is not None:
-            self.ledger.add(cached=1)
+            self.ledger.add_cached(self.service.usage(stored.payload) if stored.error is None else None)
             return _settled(Answer(stored.payload, stored.error, cached=True))
         if name in self._doubtful:
             self.ledger.add(failed=1)
