@@ -149,7 +149,8 @@ def bounds(decisions: Array, labels: Array, groups: Sequence[str], units: Any, h
 def _interval(name: str, rates: Array) -> dict[str, float]:
     if name != "accuracy":
         rates = rates.max(axis=1, keepdims=True) - rates.min(axis=1, keepdims=True) if rates.shape[1] >= 2 else rates[:, :0]
-    low, high = np.nanpercentile(rates, [2.5, 97.5]) if rates.size else (np.nan, np.nan)
+    known = rates[~np.isnan(rates)]
+    low, high = np.percentile(known, [2.5, 97.5]) if known.size else (np.nan, np.nan)
     return {f"{name}_low": float(low), f"{name}_high": float(high)}
 
 
