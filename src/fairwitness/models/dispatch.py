@@ -22,7 +22,7 @@ class Crew(Generic[Job]):
         self._fresh: deque[Job] = deque()
         self._later: list[tuple[float, int, Job]] = []
         self._numbers = count()
-        self._ended = False
+        self._ended = self._hurried = False
         self._changed = threading.Condition()
         self._threads = [threading.Thread(target=self._run, name=f"fairwitness-service-{n}", daemon=True) for n in range(threads)]
         self._started = False
@@ -38,8 +38,9 @@ class Crew(Generic[Job]):
             self._changed.notify()
 
     def hurry(self) -> None:
-        """Let no job wait any longer: each is taken up as soon as a thread is free."""
+        """Let no job wait any longer, from now on: each is taken up as soon as a thread is free."""
         with self._changed:
+            self._hurried = True
             self._fresh.extend(job for _, _, job in sorted(self._later, key=lambda waiting: waiting[:2]))
             self._later.clear()
             self._changed.notify_all()
@@ -59,7 +60,8 @@ class Crew(Generic[Job]):
             wait = self._work(job)
             if wait is not None:
                 with self._changed:
-                    heapq.heappush(self._later, (time.monotonic() + wait, next(self._numbers), job))
+                    due = time.monotonic() + (0.0 if self._hurried else wait)
+                    heapq.heappush(self._later, (due, next(self._numbers), job))
                     self._changed.notify()
 
     def _take(self) -> Job | None:
