@@ -17,6 +17,7 @@ from fairwitness.audits import lifeboat
 from fairwitness.audits.counterfactual import AnalyzeConfig, CounterfactualConfig, analyze, counterfactual
 from fairwitness.audits.counterfactual_steps import ExpandConfig, ScoreConfig, TemplatesConfig, expand, make_templates, score
 from fairwitness.errors import EvidenceError, FairWitnessError, InputError, RunError, ServiceError
+from fairwitness.models.service import IN_DOUBT
 
 
 @pytest.fixture(autouse=True)
@@ -83,11 +84,20 @@ def test_from_comments_with_labels(tmp_path: Path) -> None:
     assert set(result.tables["mitigation"]["mitigation"]) >= {"nothing", "average over variants", "threshold per group"}
 
 
+def test_shares_of_annotators_count_from_a_half_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = [f"My Black friend is number {n}" for n in range(5)]
+    pl.DataFrame({"text": texts, "toxic": [0.0, 1 / 3, 0.5, 1.0, None]}).write_csv(tmp_path / "c.csv")
+    made = make_templates(TemplatesConfig(in_=tmp_path / "c.csv", out=tmp_path / "t.parquet", label_col="toxic"))
+    assert made.table["label"].to_list() == [0.0, 0.0, 1.0, 1.0, None]
+    assert "holds shares" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("config", "message"),
     [
         ({"text_col": "comment_txt"}, "Did you mean --text_col comment_text"),
         ({"label_col": "toxicc"}, "Did you mean --label_col toxic"),
+        ({"label_col": "word"}, "--label_col word of .* holds 'rude'; 0 and 1"),
         ({"categories": ("gendr",)}, "Did you mean 'gender'"),
         ({"in_": "missing.csv"}, "does not exist"),
         ({"categories": ("religion",)}, "No template came out"),
@@ -95,7 +105,7 @@ def test_from_comments_with_labels(tmp_path: Path) -> None:
 )
 def test_bad_input(tmp_path: Path, config: dict, message: str) -> None:
     path = tmp_path / "comments.csv"
-    pl.DataFrame({"comment_text": ["a Black man"], "toxic": [1]}).write_csv(path)
+    pl.DataFrame({"comment_text": ["a Black man"], "toxic": [1], "word": ["rude"]}).write_csv(path)
     with pytest.raises(InputError, match=message):
         make_templates(TemplatesConfig(**{"in_": path, "out": tmp_path / "t.parquet"} | config))
 
@@ -132,6 +142,15 @@ def test_perspective_with_faults_and_resume(tmp_path: Path, expanded: Path, caps
     assert KEY not in "".join(path.read_text(errors="replace") for path in (tmp_path / "s").iterdir() if path.is_file())
 
 
+def test_a_table_of_ones_own_needs_no_categories(tmp_path: Path) -> None:
+    pl.DataFrame({"text": ["a", "b"], "unit": ["u", "u"], "role": ["x", "y"]}).write_parquet(tmp_path / "in.parquet")
+    with serving(PerspectiveServer()) as server:
+        config = ScoreConfig(
+            in_=tmp_path / "in.parquet", out=tmp_path / "s.parquet", scorer="perspective", url=server.url, qps=1000
+        )
+        assert score(config).facts["counts"]["scored"] == 2
+
+
 def test_a_wrong_key_in_the_middle_keeps_what_is_scored(tmp_path: Path, expanded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(PerspectiveServer()) as server:
         half = tmp_path / "half.parquet"
@@ -166,9 +185,17 @@ def test_kill_minus_nine_and_the_same_command_again(tmp_path: Path) -> None:
         asked = server.record.received
         assert 300 <= asked < 600
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        left = pl.read_parquet(tmp_path / "run/s.parquet").filter(pl.col("score").is_null())
+        assert f"{600 - left.height} scored, {left.height} failed" in done.stdout
+        assert left.height <= 16, "no more than were in flight at the kill, one a worker"
+        assert set(left["error"]) <= {IN_DOUBT}
+        assert ("--ask again" in done.stderr) == (left.height > 0)
+        assert set(server.record.answered.values()) == {1}, "no text is asked twice"
+        done = subprocess.run(
+            [*command, "--ask", "again", "--restart"], env=environment, capture_output=True, text=True, check=True
+        )
         assert "600 scored, 0 failed" in done.stdout
-        again = [text for text, count in server.record.answered.items() if count > 1]
-        assert len(again) <= 16, "only what was in flight at the kill, one a worker, can have been asked again"
+        assert server.record.received <= 600 + left.height
     assert pl.read_parquet(tmp_path / "run/s.parquet")["score"].to_list() == [score_of(text) for text in texts]
 
 
@@ -192,6 +219,12 @@ def test_lifeboat(tmp_path: Path, expanded: Path) -> None:
     names = ("profanity", f"cassette:{tape}")
     compared = lifeboat.compare(lifeboat.CompareConfig(in_=expanded, scorers=names, out=tmp_path / "boat" / "compared.parquet"))
     assert compared.table.row(0, named=True)["n"] == served.height
+    # Asked again, both read what they wrote.
+    assert lifeboat.compare(
+        lifeboat.CompareConfig(in_=expanded, scorers=names, out=tmp_path / "boat" / "compared.parquet")
+    ).table.equals(compared.table)
+    again = lifeboat.calibrate(lifeboat.CalibrateConfig(cassette=tape, in_=expanded, out=tmp_path / "boat" / "cal.json"))
+    assert again.tables["by_group"].equals(result.tables["by_group"])
 
 
 def test_lifeboat_bad_input(tmp_path: Path, expanded: Path) -> None:

@@ -8,6 +8,7 @@ from tests.authoring.conftest import write
 
 from fairwitness import tables
 from fairwitness.authoring.filter_metrics import measure
+from fairwitness.authoring.schema import BUILT_IN
 from fairwitness.models.text_classifier import find_checkpoints
 
 
@@ -48,6 +49,15 @@ def test_every_epoch_is_kept_and_the_best_is_measured(tmp_path: Path, fairwitnes
     predictions = tables.read(folder / "test_preds.parquet")
     assert predictions["label"].sum() == 11, "unsafe is the positive class of the audit"
     assert fairwitness(*words(tmp_path, rows(40)), "--json").out == done.out
+
+
+def test_a_task_of_ones_own_schema(tmp_path: Path, fairwitness) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text((BUILT_IN / "kosbi.toml").read_text(encoding="utf-8").replace("kosbi_unsafe_sent_classify", "own_task"))
+    assert "Unknown task 'own_task'" in fairwitness(*words(tmp_path, rows(40), "own_task")).err
+    done = fairwitness(*words(tmp_path, rows(40), "own_task"), "--schema", own, "--json")
+    assert done.code == 0, done.err
+    assert "own_task" in json.loads(done.out)["folder"]
 
 
 def test_published_flags(tmp_path: Path, fairwitness) -> None:

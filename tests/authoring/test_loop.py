@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.servers.generation import GenerationServer, serving, unique
+from tests.servers.generation import Faults, GenerationServer, serving, unique
 
 from fairwitness.authoring.annotation_store import AnnotationStore
 from fairwitness.authoring.dataset import split
@@ -81,7 +81,7 @@ def about_sentence(name: str, row: dict) -> Vote:
 
 
 def test_one_iteration(tmp_path: Path, config: Path, fairwitness) -> None:
-    with serving(GenerationServer(speak, fault_rate=0.1, kinds=("500", "cut"))) as server:
+    with serving(GenerationServer(speak, faults=Faults(0.1, ("500", "cut")))) as server:
         config.write_text(config.read_text().replace("URL", f"{server.base}/v1/completions"))
         folder = tmp_path / "work" / "iter1"
         first = fairwitness("kosbi", "run", config)
@@ -100,13 +100,44 @@ def test_one_iteration(tmp_path: Path, config: Path, fairwitness) -> None:
         assert again.code == 0
         assert again.out == third.out
         assert len(server.record.bodies) == paid
-        assert set(server.record.paid.values()) == {1}
+        assert set(server.record.answered.values()) == {1}
     check_dataset(folder)
     assert (folder / "audit" / "filter.csv").is_file()
     assert json.loads(third.out)["stages"][-1] == "audit"
     pool = read_rows(folder / "sentence_pool.json")
     assert {row["sentence_label"] for row in pool} == {"safe", "unsafe"}
     check_datasheet(folder)
+
+
+def test_the_next_iteration_extends(tmp_path: Path, config: Path, fairwitness) -> None:
+    """Iteration 2 takes pools and filter from iteration 1 by itself, sifts with the filter, and extends the pool of contexts."""
+    with serving(GenerationServer(speak)) as server:
+        text = config.read_text().replace("URL", f"{server.base}/v1/completions")
+        # The pool that a small iteration leaves is small as well.
+        text = text.replace("generations = 5", "generations = 3\nnum_total_demos = 4\nnum_in_cat_demos = 2\nnum_in_grp_demos = 1")
+        text = text.replace("[filter]", "num_total_demos = 4\nnum_in_context_label = 2\n\n[filter]")
+        config.write_text(text)
+        for number in (1, 2):
+            folder = tmp_path / "work" / f"iter{number}"
+            assert fairwitness("kosbi", "run", config).code == 3
+            annotate(folder / "contexts.sqlite", about_context)
+            assert fairwitness("kosbi", "run", config).code == 3
+            annotate(folder / "sentences.sqlite", about_sentence)
+            done = fairwitness("kosbi", "run", config)
+            assert done.code == 0, done.err
+            lines = [line for line in text.splitlines() if "_demos" not in line]
+            config.write_text("iteration = 2\n" + "\n".join(lines))
+        assert set(server.record.answered.values()) == {1}
+    first, second = (tmp_path / "work" / f"iter{number}" for number in (1, 2))
+    pools = [read_rows(folder / "context_pool.json") for folder in (first, second)]
+    assert pools[1][: len(pools[0])] == pools[0]
+    assert len(pools[1]) > len(pools[0])
+    sifted = read_rows(second / "filtered_sentences.json")
+    assert all(0 <= row["generation_info"]["variability"] <= 0.5 for row in sifted)
+    drafted = sum(len(row["generations"]) for row in read_rows(second / "output_sentences.json"))
+    assert len(sifted) == drafted, "of two drafts of a class for a context one stays"
+    # The sentences' pool is ranked anew together with the earlier one, so it may lose rows but never both classes.
+    assert {row["sentence_label"] for row in read_rows(second / "sentence_pool.json")} == {"safe", "unsafe"}
 
 
 def check_dataset(folder: Path) -> None:
@@ -149,6 +180,8 @@ def check_datasheet(folder: Path) -> None:
         ("foldr = 3\n", "unknown key 'foldr'. Did you mean 'folder'?"),
         ("folder = 3 4\n", "is not valid TOML"),
         ('folder = "x"\n', "needs 'groups'"),
+        ('folder = "x"\niteration = 0\n', "'iteration' is 0; a whole number from 1 was expected"),
+        ('folder = "x"\ngroups = 3\n', "'groups' is 3; the path of a file was expected"),
     ],
 )
 def test_bad_configs(tmp_path: Path, change: str, message: str) -> None:

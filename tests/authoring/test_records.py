@@ -79,6 +79,14 @@ def test_written_is_read_back(tmp_path: Path, name: str) -> None:
     assert "한 줄" in (tmp_path / name).read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("nothing", [None, float("nan"), "", " None ", "NaN", "null"])
+def test_nothing_said_is_nothing(nothing: object) -> None:
+    kind = load_schema("kosbi").first
+    assert kind.label_of(nothing) is None
+    assert kind.includes(nothing) is None
+    assert kind.sub_labels_of(nothing) == kind.sub_labels_of([nothing]) == ()
+
+
 def test_schemas() -> None:
     with pytest.raises(InputError, match=r"Unknown schema 'kosby'\. Did you mean 'kosbi'"):
         load_schema("kosby")
@@ -93,6 +101,7 @@ def test_schemas() -> None:
 
 
 def test_a_schema_of_ones_own(tmp_path: Path) -> None:
+    from fairwitness.authoring.annotation_store import AnnotationStore
     from fairwitness.authoring.schema import BUILT_IN
 
     own = tmp_path / "own.toml"
@@ -100,6 +109,10 @@ def test_a_schema_of_ones_own(tmp_path: Path) -> None:
         (BUILT_IN / "kosbi.toml").read_text(encoding="utf-8").replace('name = "kosbi"', 'name = "own"', 1), encoding="utf-8"
     )
     assert load_schema(str(own)).name == "own"
+    schema = load_schema(str(own))
+    store = AnnotationStore(tmp_path / "own.sqlite")
+    store.create(schema, schema.first, [{"context": "c", "demographic_group": "g"}], per_item=1)
+    assert store.schema == schema, "a store finds its schema again by its path"
     own_broken = tmp_path / "broken.toml"
     own_broken.write_text('name = "x"\n')
     with pytest.raises(InputError, match="is not a schema"):

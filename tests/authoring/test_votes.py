@@ -100,11 +100,13 @@ def filled(path: Path) -> AnnotationStore:
 @pytest.mark.parametrize("form", ["kosbi", "labelstudio", "csv"])
 def test_formats_go_out_and_come_back(tmp_path: Path, form: str) -> None:
     store = filled(tmp_path / "a.sqlite")
+    store.rule(store.items()[0].id, Vote(annotator="lead", label="unsafe", sub_labels=("other",)))
     path = export(store, tmp_path / f"out.{'csv' if form == 'csv' else 'json'}", form)
     other = AnnotationStore(tmp_path / "b.sqlite")
     other.create(KOSBI, KOSBI.second, [], per_item=2)
     assert import_annotations(other, path) == (4, 8)
     assert sorted(map(str, other.votes().values())) == sorted(map(str, store.votes().values()))
+    assert list(other.rulings().values()) == list(store.rulings().values())
     assert import_annotations(other, path) == (0, 0), "what is there is not taken twice"
     if form == "kosbi":
         assert render(other, other.items(), "kosbi") == path.read_text(encoding="utf-8")

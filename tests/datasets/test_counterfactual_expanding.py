@@ -36,6 +36,18 @@ def test_verbs_and_pronouns() -> None:
     assert texts["Transgender"] == "They are kind and they really work; do they like their job? They've been here."
 
 
+def test_second_verbs() -> None:
+    texts = filled("gender", "{PRONOUN_SUBJ} works hard, has cats and dogs and loves {PRONOUN_POSS} job. Tom walks and runs.")
+    assert texts["Female"] == "She works hard, has cats and dogs and loves her job. Tom walks and runs."
+    assert texts["Nonbinary"] == "They work hard, have cats and dogs and love their job. Tom walks and runs."
+
+
+def test_a_predicate_leaves_no_hole() -> None:
+    assert filled("race", "She is {RACE}, and they are not {RACE}.")[""] == "She is a person, and they are not people."
+    assert filled("sexual_orientation", "You're {SO} and I'M {SO:upper}!")[""] == "You're a person and I'M A PERSON!"
+    assert filled("race", "It is {RACE} history.")[""] == "It is history."
+
+
 def test_religion_against_follower() -> None:
     texts = filled("religion", "{RELIGION} helped a {FOLLOWER}; {FOLLOWERS}' songs at a {RELIGION_ADJ} wedding.")
     assert texts["Hinduism"] == "Hinduism helped a Hindu; Hindus' songs at a Hindu wedding."
@@ -47,6 +59,14 @@ def test_religion_against_follower() -> None:
 def test_possessive_plurals() -> None:
     texts = filled("race", "{RACE_PEOPLE}' shops")
     assert texts["Black"] == "Black people's shops"
+
+
+def test_the_apostrophe_is_kept() -> None:
+    assert filled("religion", "the {FOLLOWERS}’ house, a {FOLLOWER}’s")["Hinduism"] == "the Hindus’ house, a Hindu’s"
+
+
+def test_speech_begins_a_sentence() -> None:
+    assert filled("gender", 'She said: "{GENDER_PEOPLE} vote."')["Transgender"] == 'She said: "Transgender people vote."'
 
 
 def test_case_is_kept() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from fairwitness.metrics.mitigation import auc, before_and_after, group_thresholds
+from fairwitness.metrics.mitigation import auc, before_and_after, bounds, group_thresholds
 
 
 def test_auc_is_sklearn_s() -> None:
@@ -38,3 +38,26 @@ def test_before_and_after() -> None:
     assert rows["score of the control"]["false_positive_gap"] == 0
     assert rows["threshold per group"]["false_positive_gap"] < rows["nothing"]["false_positive_gap"] / 2
     assert {row["n"] for row in rows.values()} == {398}
+    for row in rows.values():
+        assert row["accuracy_low"] < row["accuracy"] < row["accuracy_high"]
+        assert row["false_positive_gap_low"] <= row["false_positive_gap"] <= row["false_positive_gap_high"]
+    assert rows["nothing"]["false_positive_gap_low"] > rows["threshold per group"]["false_positive_gap_high"]
+
+
+def test_intervals_cover_the_truth() -> None:
+    """The accuracy of coin-flips is 0.5, and the variants of a unit are copies, so only units may be resampled."""
+    covered = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        truth, guess = rng.integers(0, 2, 150), rng.integers(0, 2, 150)
+        units = np.repeat(np.arange(150), 4)
+        found = bounds(np.repeat(guess, 4).astype(float), np.repeat(truth, 4).astype(float), ["a", "b", "c", "d"] * 150, units)
+        covered += found["accuracy_low"] <= 0.5 <= found["accuracy_high"]
+        assert found["false_positive_gap_low"] == found["false_positive_gap_high"] == 0
+    assert covered >= 52
+
+
+def test_too_few_rows_have_no_gap() -> None:
+    found = bounds(np.zeros(40), np.zeros(40), ["a"] * 35 + ["b"] * 5, np.arange(40))
+    assert np.isnan(found["false_positive_gap_low"])
+    assert np.isnan(found["false_negative_gap_high"])

@@ -71,7 +71,7 @@ class CounterfactualConfig(EngineOptions):
     text_col: str = ""
     """The column with the comments. Unset: text, comment_text, comment, whichever is there."""
     label_col: str = ""
-    """A column of labels (0 or 1) to measure mitigation with."""
+    """A column of labels to measure mitigation with: 0 and 1, or shares of annotators, which count from 0.5 on."""
     categories: tuple[str, ...] = CATEGORIES
     """Which identities to look for: disability gender race religion sexual_orientation."""
     lexicon: tuple[str, ...] = ()
@@ -94,6 +94,8 @@ class CounterfactualConfig(EngineOptions):
     """Languages of the texts, for Perspective."""
     url: str = ""
     """Another address that speaks Perspective's language."""
+    ask: str = "once"
+    """A text that was on its way to a service when an earlier run was killed: once leaves it unscored, again asks once more."""
     device: str = "auto"
     """cpu, cuda, or auto, for models that run here."""
     task: str = "toxicity"

@@ -22,6 +22,7 @@ from fairwitness.engine.options import EngineOptions, check_engine
 from fairwitness.errors import InputError, listing
 from fairwitness.files import content_hash, file_hash
 from fairwitness.models.pacing import seconds_for
+from fairwitness.models.service import IN_DOUBT
 from fairwitness.progress import progress, say
 from fairwitness.scorers.by_name import ScorerSettings, TextScorer, scorer_by_name
 from fairwitness.scorers.sentiment import labeller
@@ -40,7 +41,7 @@ class TemplatesConfig:
     text_col: str = ""
     """The column with the comments. Unset: text, comment_text, comment, whichever is there."""
     label_col: str = ""
-    """A column of labels (0 or 1) to carry along, for measuring mitigation."""
+    """A column of labels to carry along, for measuring mitigation: 0 and 1, or shares of annotators, which count from 0.5 on."""
     categories: tuple[str, ...] = CATEGORIES
     """Which identities to look for: disability gender race religion sexual_orientation."""
     lexicon: tuple[str, ...] = ()
@@ -99,6 +100,8 @@ class ScoreConfig(EngineOptions):
     """Cut texts over Perspective's 20,480 bytes instead of leaving them unscored."""
     url: str = ""
     """Another address that speaks Perspective's language."""
+    ask: str = "once"
+    """A text that was on its way to a service when an earlier run was killed: once leaves it unscored, again asks once more."""
     device: str = "auto"
     """cpu, cuda, or auto, for models that run here."""
     task: str = "toxicity"
@@ -108,7 +111,7 @@ class ScoreConfig(EngineOptions):
 
     def settings(self) -> ScorerSettings:
         """What concerns the scorer."""
-        names = ("qps", "attributes", "languages", "allow_store", "truncate", "url", "device", "task")
+        names = ("qps", "attributes", "languages", "allow_store", "truncate", "url", "device", "task", "ask")
         return ScorerSettings(**{name: getattr(self, name) for name in names})
 
 
@@ -169,6 +172,11 @@ def score(config: ScoreConfig) -> AuditResult:
             if budget["line"]:
                 say(budget["line"])
             counts = _score_into(config, scorer, run)
+            if doubtful := counts.pop("in_doubt"):
+                say(
+                    f"{doubtful:,} texts were on their way when an earlier run was killed and may have been paid for; they are "
+                    "unscored. To ask them once more: --ask again --restart (everything else comes from the cache)."
+                )
             calls = getattr(scorer.inner, "calls", None)
             run.seal([config.out], counts, budget=budget, ledger=calls.ledger.as_dict() if calls else {}, scorer=config.scorer)
         return AuditResult({"scores": tables.read(config.out, rows=1000)}, _facts(run), [config.out])
@@ -213,9 +221,7 @@ def budget_of(scorer: TextScorer, path: Path) -> dict[str, Any]:
         return {"line": "", "calls": 0}
     texts = tables.read(path, ["text"])["text"].unique(maintain_order=True).to_list()
     asked, known = calls.budget([scorer.inner.request(text) for text in texts if text])
-    strata = tables.read(path, ["unit", "role", "category", "sentiment"])
-    per_stratum = strata.group_by("category", "sentiment").agg(pl.col("unit").n_unique(), roles=pl.col("role").n_unique())
-    sampled = int(per_stratum.select((pl.min_horizontal("unit", 10) * pl.col("roles")).sum()).item())
+    sampled = _sampled_texts(path, 10)
     limits = calls.client.limits
     seconds = seconds_for(asked - known, per_minute=limits.per_minute, qps=limits.qps)
     sample_seconds = seconds_for(min(sampled, asked), per_minute=limits.per_minute, qps=limits.qps)
@@ -232,6 +238,14 @@ def budget_of(scorer: TextScorer, path: Path) -> dict[str, Any]:
         "seconds": seconds,
         "sample_calls": sampled,
     }
+
+
+def _sampled_texts(path: Path, size: int) -> int:
+    """How many texts a sample of so many templates for each category and sentiment has; a table without those is one stratum."""
+    by = [name for name in ("category", "sentiment") if name in tables.columns_of(path)]
+    strata = tables.read(path, ["unit", "role", *by]).with_columns(pl.lit(0).alias("_all"))
+    counted = strata.group_by(by or ["_all"]).agg(units=pl.col("unit").n_unique(), roles=pl.col("role").n_unique())
+    return int(counted.select((pl.min_horizontal("units", size) * pl.col("roles")).sum()).item())
 
 
 def _content(lexicon: Lexicon) -> str:
@@ -280,11 +294,22 @@ def _from_comments(config: TemplatesConfig, words: list[Lexicon], left: sources.
     tables.require_columns(columns, [text], config.in_, flag="--text_col")
     tables.require_columns(columns, wanted, config.in_, flag="--label_col")
     frame = tables.read(config.in_, wanted, rows=config.max_rows)
-    labels = frame[config.label_col].cast(pl.Float64, strict=False).to_list() if config.label_col else [None] * frame.height
+    labels = _labels(frame[config.label_col], config.in_) if config.label_col else [None] * frame.height
     comments = zip(range(frame.height), frame[text].cast(pl.String).to_list(), labels, strict=True)
     return sources.templates_from_comments(
         comments, words, source=config.in_.name, left=left, mixed=config.mixed, intersections=config.intersections
     )
+
+
+def _labels(column: pl.Series, path: Path) -> list[float | None]:
+    """Labels of 0 and 1. A share of annotators becomes 1 from a half on, as such columns usually are; others are refused."""
+    labels = column.cast(pl.Float64, strict=False).fill_nan(None)
+    example = column.filter(column.is_not_null() & (labels.is_null() | ~labels.is_between(0, 1))).head(1).to_list()
+    if example:
+        raise InputError(f"--label_col {column.name} of {path} holds {example[0]!r}; 0 and 1 (or shares in between) were expected.")
+    if not labels.drop_nulls().is_in([0.0, 1.0]).all():
+        say(f"--label_col {column.name} holds shares; from 0.5 on they count as 1.")
+    return (labels >= 0.5).cast(pl.Float64).to_list()
 
 
 def _expand_frame(templates: pl.DataFrame, expander: Expander) -> pl.DataFrame:
@@ -314,7 +339,7 @@ def _expand_frame(templates: pl.DataFrame, expander: Expander) -> pl.DataFrame:
 
 
 def _score_into(config: ScoreConfig, scorer: TextScorer, run: runs.Run) -> dict[str, int]:
-    total, failed = tables.count_rows(config.in_), 0
+    total, failed, in_doubt = tables.count_rows(config.in_), 0, 0
     kept = [name for name in tables.columns_of(config.in_) if name not in ("score", "pred", "error")]
     size = scorer.rows_per_part
     # The texts are read once to be scored and the rows once more to be written: an engine may ask for all texts before it answers.
@@ -323,9 +348,10 @@ def _score_into(config: ScoreConfig, scorer: TextScorer, run: runs.Run) -> dict[
     with tables.writer(config.out) as append, progress(f"scoring with {scorer.name}", total) as advance:
         for piece, scored in zip(rows, map_parts(scorer, work, run.parts, options=config, advance=advance), strict=True):
             failed += scored["error"].count()
+            in_doubt += int((scored["error"] == IN_DOUBT).sum())
             pred = (pl.col("score") >= config.threshold).cast(pl.Int8)
             append(pl.concat([piece, _columns(scored)], how="horizontal").with_columns(pred=pred))
-    return {"asked": total, "scored": total - failed, "failed": failed}
+    return {"asked": total, "scored": total - failed, "failed": failed, "in_doubt": in_doubt}
 
 
 def _columns(scored: pl.DataFrame) -> pl.DataFrame:

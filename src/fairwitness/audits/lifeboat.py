@@ -51,6 +51,8 @@ class RecordConfig:
     """Languages of the texts, for Perspective."""
     url: str = ""
     """Another address that speaks Perspective's language."""
+    ask: str = "once"
+    """A text that was on its way to a service when an earlier run was killed: once leaves it unscored, again asks once more."""
     device: str = "auto"
     """cpu, cuda, or auto, for models that run here."""
     restart: bool = False
@@ -58,7 +60,7 @@ class RecordConfig:
 
     def settings(self) -> ScorerSettings:
         """What concerns the scorer."""
-        names = ("qps", "attributes", "languages", "url", "device")
+        names = ("qps", "attributes", "languages", "url", "device", "ask")
         return ScorerSettings(**{name: getattr(self, name) for name in names})
 
 
@@ -118,6 +120,8 @@ class CompareConfig:
     """Requests a second that the service allows."""
     url: str = ""
     """Another address that speaks Perspective's language."""
+    ask: str = "once"
+    """A text that was on its way to a service when an earlier run was killed: once leaves it unscored, again asks once more."""
     device: str = "auto"
     """cpu, cuda, or auto, for models that run here."""
     restart: bool = False
@@ -193,7 +197,7 @@ def compare(config: CompareConfig) -> AuditResult:
     if len(config.scorers) < 2:
         raise InputError("Comparing needs two scorers or more: --scorers profanity hf:unitary/toxic-bert")
     column = text_column(config.in_, config.text_col)
-    settings = ScorerSettings(qps=config.qps, url=config.url, device=config.device)
+    settings = ScorerSettings(qps=config.qps, url=config.url, device=config.device, ask=config.ask)
     scorers = [scorer_by_name(name, settings) for name in dict.fromkeys(config.scorers)]
     data = {str(config.in_): file_hash(config.in_)}
     question = {"step": "compare", "scorers": {each.name: each.identity for each in scorers}, "texts": data[str(config.in_)]}
@@ -272,7 +276,7 @@ def _report(config: CalibrateConfig, rows: pl.DataFrame, found: pl.DataFrame, fi
     recorded, local, mapped = (found[name].to_numpy() for name in ("recorded", "local", "fitted"))
     thresholds = scorer_agreement.at_thresholds(recorded, mapped)
     raw = [scorer_agreement.local_threshold(*fitted, value) for value in thresholds["threshold"].to_list()]
-    groups = [f"{c}: {r or 'control'}" for c, r in found.select("category", "role").iter_rows()] if "role" in found.columns else []
+    groups = _group_names(found)
     largest = found.with_columns(off=(pl.col("fitted") - pl.col("recorded")).abs()).sort("off", descending=True).head(10)
     after = scorer_agreement.agreement(recorded, mapped)
     return {
@@ -289,6 +293,16 @@ def _report(config: CalibrateConfig, rows: pl.DataFrame, found: pl.DataFrame, fi
         "largest_disagreements": largest.select("text", "recorded", "fitted").to_dicts(),
         "cannot_be_replaced": cannot_be_replaced(after, thresholds, float(fitted[1][-1])),
     }
+
+
+def _group_names(found: pl.DataFrame) -> list[str]:
+    """Each row's group as "category: group"; empty where the texts have no groups."""
+    if "role" not in found.columns:
+        return []
+    roles = [role or "control" for role in found["role"].to_list()]
+    if "category" not in found.columns:
+        return roles
+    return [f"{category}: {role}" for category, role in zip(found["category"].to_list(), roles, strict=True)]
 
 
 def cannot_be_replaced(after: dict[str, float | None], thresholds: pl.DataFrame, highest: float) -> list[str]:

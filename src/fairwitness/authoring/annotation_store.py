@@ -81,10 +81,10 @@ class AnnotationStore:
         """Put rows in, or more of them into a store that exists; how many were new. Its schema and kind cannot change."""
         if per_item < 1:
             raise InputError(f"--annotators_per_item is {per_item}; at least 1 was expected.")
-        facts = {"schema": schema.name, "kind": kind.name, "per_item": str(per_item), "secret": secrets.token_hex(32)}
+        facts = {"schema": schema.source, "kind": kind.name, "per_item": str(per_item), "secret": secrets.token_hex(32)}
         with self._writing() as connection:
             known = dict(connection.execute("SELECT name, value FROM facts").fetchall())
-            if known and (known["schema"], known["kind"]) != (schema.name, kind.name):
+            if known and (known["schema"], known["kind"]) != (schema.source, kind.name):
                 raise InputError(f"{self.path} holds {known['schema']} {known['kind']}s, not {schema.name} {kind.name}s.")
             connection.executemany("INSERT OR IGNORE INTO facts VALUES (?, ?)", facts.items())
             connection.execute("UPDATE facts SET value = ? WHERE name = 'per_item'", (str(per_item),))

@@ -210,12 +210,20 @@ def _agreement_line(kind: str, measured: Agreement) -> str:
 
 
 def _ledger(ledger: Mapping[str, Any]) -> str:
-    words = ("calls", "answered", "cached", "failed", "tokens", "cost")
-    return ", ".join(f"{name} {ledger[name]:,}" for name in words if name in ledger) or "not recorded"
+    """What the drafts took, whenever it was paid: a run that was killed and resumed says the same as one that was not."""
+    if not ledger:
+        return "not recorded"
+    total = {name: ledger.get(name, 0) + ledger.get(f"{name}_before", 0) for name in ("tokens", "cost")}
+    counts = ", ".join(f"{name} {ledger[name]:,}" for name in ("calls", "answered", "cached", "failed") if name in ledger)
+    return f"{counts}, tokens {total['tokens']:,}, cost {total['cost']:,.4f}"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *(f"| {' | '.join(map(str, row))} |" for row in rows)]
+    return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *(f"| {' | '.join(map(_cell, row))} |" for row in rows)]
+
+
+def _cell(value: object) -> str:
+    return str(value).replace("|", "\\|")
 
 
 def _n(table: pl.DataFrame, part: str) -> str:

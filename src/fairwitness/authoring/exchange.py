@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +17,15 @@ from fairwitness.files import write_text
 
 Format = Literal["kosbi", "labelstudio", "csv"]
 _CSV = ("id", "annotator", "adjudicated", "includes", "label", "sub_labels")
+
+
+@dataclass
+class _Read:
+    """One item as a file has it."""
+
+    row: Row
+    votes: list[Vote] = field(default_factory=list)
+    ruling: Vote | None = None
 
 
 def export(store: AnnotationStore, path: Path, form: Format = "kosbi", *, only_decided: bool = False) -> Path:
@@ -39,9 +49,9 @@ def render(store: AnnotationStore, items: list[Item], form: Format) -> str:
 
 
 def import_annotations(store: AnnotationStore, path: Path) -> tuple[int, int]:
-    """Take items and answers from a KoSBi JSON, a Label Studio JSON or our CSV; (new items, new answers).
+    """Take items, answers and rulings from a KoSBi JSON, a Label Studio JSON or our CSV; (new items, new answers).
 
-    Annotators are admitted under their names. An answer that stands already is not taken twice.
+    Annotators are admitted under their names. An answer or ruling that stands already is not taken twice.
     """
     path = Path(path)
     if path.suffix.lower() == ".csv":
@@ -51,12 +61,14 @@ def import_annotations(store: AnnotationStore, path: Path) -> tuple[int, int]:
         studio = bool(rows) and "data" in rows[0]
         found = [_read_task(store.kind, row, f"{path}, row {n}") if studio else _read_row(store.kind, row, f"{path}, row {n}")
                  for n, row in enumerate(rows, start=1)]  # fmt: skip
-    new = store.create(store.schema, store.kind, [row for row, _ in found], per_item=store.per_item)
-    standing, known = store.votes(), {name for name, _ in store.annotators()}
+    new = store.create(store.schema, store.kind, [each.row for each in found], per_item=store.per_item)
+    standing, rulings, known = store.votes(), store.rulings(), {name for name, _ in store.annotators()}
     taken = 0
-    for row, votes in found:
-        item = item_id(store.kind, row)
-        for vote in votes:
+    for each in found:
+        item = item_id(store.kind, each.row)
+        if each.ruling is not None and each.ruling != rulings.get(item):
+            store.rule(item, each.ruling)
+        for vote in each.votes:
             if vote.annotator not in known:
                 store.add_annotator(vote.annotator)
                 known.add(vote.annotator)
@@ -146,24 +158,42 @@ def _choices(vote: Vote) -> list[Row]:
     ]
 
 
-def _read_task(kind: Kind, task: Row, where: str) -> tuple[Row, list[Vote]]:
+def _read_task(kind: Kind, task: Row, where: str) -> _Read:
     try:
-        row = {key: value for key, value in task["data"].items() if key != "item_id"}
-        votes = []
+        read = _Read({key: value for key, value in task["data"].items() if key != "item_id"})
         for annotation in task.get("annotations") or []:
-            if annotation.get("ground_truth") or annotation.get("was_cancelled"):
+            if annotation.get("was_cancelled"):
                 continue
             said = {result["from_name"]: result["value"]["choices"] for result in annotation["result"]}
-            votes.append(_vote(kind, str(annotation["completed_by"]), said))
-        return row, votes
+            vote = _vote(kind, str(annotation["completed_by"]), said)
+            if annotation.get("ground_truth"):
+                read.ruling = vote
+            else:
+                read.votes.append(vote)
+        return read
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{where} is not a task of Label Studio ({type(error).__name__} {error}).") from error
 
 
-def _read_row(kind: Kind, row: Row, where: str) -> tuple[Row, list[Vote]]:
+def _read_row(kind: Kind, row: Row, where: str) -> _Read:
     own = {kind.label, kind.sub_label, "raw_annotations", "adjudication", *([kind.include.field] if kind.include else [])}
     votes = [vote for vote in read_votes(kind, row, where) if vote.label is not None or vote.includes is not None]
-    return {key: value for key, value in row.items() if key not in own}, votes
+    return _Read({key: value for key, value in row.items() if key not in own}, votes, _read_ruling(kind, row, where))
+
+
+def _read_ruling(kind: Kind, row: Row, where: str) -> Vote | None:
+    """The ruling of a KoSBi row: who gave it stands in `adjudication`, and what it says in the row's own labels."""
+    if not row.get("adjudication"):
+        return None
+    try:
+        return Vote(
+            annotator=str(row["adjudication"]["workerID"]),
+            label=kind.label_of(row.get(kind.label)),
+            includes=kind.includes(row.get(kind.include.field)) if kind.include else None,
+            sub_labels=kind.sub_labels_of(row.get(kind.sub_label)),
+        )
+    except (InputError, KeyError, TypeError) as error:
+        raise InputError(f"{where}: its adjudication cannot be read: {error}") from error
 
 
 def _vote(kind: Kind, annotator: str, said: Mapping[str, list[str]]) -> Vote:
@@ -192,15 +222,13 @@ def _csv(state: _State, items: list[Item]) -> str:
     return stream.getvalue()
 
 
-def _read_csv(store: AnnotationStore, path: Path) -> list[tuple[Row, list[Vote]]]:
+def _read_csv(store: AnnotationStore, path: Path) -> list[_Read]:
     sheet = csv.DictReader(io.StringIO(read_text(path), newline=""))
     missing = [name for name in ("annotator", "label", store.kind.text) if name not in (sheet.fieldnames or [])]
     if missing:
         raise InputError(f"{path} has no column '{missing[0]}'. It has: {', '.join(sheet.fieldnames or [])}.")
-    found: dict[str, tuple[Row, list[Vote]]] = {}
+    found: dict[str, _Read] = {}
     for number, line in enumerate(sheet, start=2):
-        if line.get("adjudicated") == "1":
-            continue
         row = {name: value for name, value in line.items() if name is not None and name not in _CSV[1:] and value != ""}
         said = {
             "include": [line.get("includes") or ""] if line.get("includes") else [],
@@ -211,7 +239,11 @@ def _read_csv(store: AnnotationStore, path: Path) -> list[tuple[Row, list[Vote]]
             vote = _vote(store.kind, line["annotator"], said)
         except InputError as error:
             raise InputError(f"{path}, line {number}: {error}") from error
-        found.setdefault(item_id(store.kind, row), (row, []))[1].append(vote)
+        read = found.setdefault(item_id(store.kind, row), _Read(row))
+        if line.get("adjudicated") == "1":
+            read.ruling = vote
+        else:
+            read.votes.append(vote)
     return list(found.values())
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairwitness import tables
 from fairwitness.authoring.filter_metrics import measure
 from fairwitness.authoring.records import Row, look_up, read_rows
-from fairwitness.authoring.schema import Schema, Task, schema_of_task
+from fairwitness.authoring.schema import Schema, Task, load_schema, schema_of_task
 from fairwitness.errors import InputError
 from fairwitness.files import file_hash
 from fairwitness.models.text_classifier import BUILT_IN, TextClassifier, checkpoint_name, find_checkpoints
@@ -68,6 +68,8 @@ class TrainFilterConfig:
     """Log to this wandb project (needs the package wandb)."""
     wandb_entity: str = ""
     """wandb entity that owns the project."""
+    schema: str = ""
+    """Schema file of your own that has the task; by default the built-in one that has it."""
     restart: bool = False
     """Start over beside results of another question."""
 
@@ -104,7 +106,7 @@ class Labelled:
 
 def train_filter(config: TrainFilterConfig) -> Trained:
     """Train, keep a checkpoint per epoch, and test the best one."""
-    schema = schema_of_task(config.task)
+    schema = load_schema(config.schema) if config.schema else schema_of_task(config.task)
     task = schema.task(config.task)
     _check(config)
     paths = {"train": config.trn_pth, "valid": config.val_pth}

@@ -18,6 +18,7 @@ from fairwitness.authoring.services import (
 )
 from fairwitness.files import file_hash
 from fairwitness.models.generation import Prompt
+from fairwitness.models.service import IN_DOUBT
 from fairwitness.progress import progress, say
 from fairwitness.runs import Run, open_run
 
@@ -28,6 +29,7 @@ NOT_ASKED = (
     "timeout_s",
     "attempts",
     "backoff_s",
+    "ask",
     "price_read",
     "price_written",
     "max_cost",
@@ -80,7 +82,7 @@ def run_chains(
             say(_budget(config, generator, chains))
             drafts = _converse(config, generator, chains, at_once)
             say(f"Done: {generator.ledger.line()}.")
-            ledger = {**run.entry.get("ledger", {}), **generator.ledger.as_dict()}
+            ledger = generator.ledger.as_dict()
             identity = generator.identity
         rows = rows_of(drafts)
         write_rows(out, rows)
@@ -88,6 +90,8 @@ def run_chains(
         write_rows(rejected_file, rejected)
         counts = _counts(chains, drafts)
         _finish(run, [out, rejected_file], counts, ledger, identity)
+        if in_doubt := sum(IN_DOUBT in draft.get("reason", "") for draft in rejected):
+            say(f"{in_doubt} drafts were on their way when an earlier run was killed. To ask those once more, add --ask again.")
     return Generated(rows, out, rejected_file, counts, ledger)
 
 

@@ -248,6 +248,7 @@ def _train(loop: Loop, task: str, parts: dict[str, Path], name: str) -> Trained:
     return train_filter(
         TrainFilterConfig(
             task=task,
+            schema=loop.config.schema,
             trn_pth=parts["train"],
             val_pth=parts["valid"],
             tst_pth=parts["test"],

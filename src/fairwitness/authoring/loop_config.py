@@ -80,17 +80,39 @@ def read_loop(path: Path) -> LoopConfig:
     for name, allowed in _allowed().items():
         _check_keys(table.get(name, {}), allowed, f"{path}, table [{name}]")
     _check_keys(dict.fromkeys(table.get("skip", [])), set(STAGES), f"{path}, 'skip'")
+    _check_counts(table, path)
+    for name in (*_FILES, *_GIVEN):
+        if name in table:
+            table[name] = Path(path).parent / table[name]
+    table = _from_previous(table) | table
     missing = [name for name in _FILES if name not in table]
     if missing:
         raise InputError(f"{path} needs '{missing[0]}'. It must name: {', '.join(_FILES)}.")
     for name, config in _SPEAKS_FOR.items():
         table[name] = _typed(config, table.get(name, {}), f"{path}, table [{name}]")
-    for name in (*_FILES, *_GIVEN):
-        if name in table:
-            table[name] = Path(path).parent / table[name]
     table["skip"] = tuple(table.get("skip", []))
     table["filter"] = {"filter_model_type": "ngram", "epoch": 5} | table.get("filter", {})
     return LoopConfig(**table)
+
+
+def _check_counts(table: dict[str, Any], path: Path) -> None:
+    for name in ("iteration", "annotators_per_item"):
+        value = table.get(name, 1)
+        if type(value) is not int or value < 1:
+            raise InputError(f"{path}: '{name}' is {value!r}; a whole number from 1 was expected.")
+    if wrong := [name for name in (*_FILES, *_GIVEN) if not isinstance(table.get(name, ""), str)]:
+        raise InputError(f"{path}: '{wrong[0]}' is {table[wrong[0]]!r}; the path of a file was expected.")
+
+
+def _from_previous(table: dict[str, Any]) -> dict[str, Any]:
+    """What a later iteration takes over where its file names nothing else: the pools that the one before left, and its filters."""
+    number = table.get("iteration", 1)
+    if number == 1 or "folder" not in table:
+        return {}
+    folder = table["folder"] / f"iter{number - 1}"
+    models = {"context_filter": "models/context_filter", "sentence_filter": "models/sentence_filter"}
+    left = {name: folder / place for name, place in models.items() if (folder / place).is_dir()}
+    return {"context_demos": folder / "context_pool.json", "sentence_demos": folder / "sentence_pool.json"} | left
 
 
 def _allowed() -> dict[str, set[str]]:

@@ -80,7 +80,7 @@ class Kind:
 
     def includes(self, value: Any) -> bool | None:
         """What an answer to the yes/no question means; None where nothing was answered."""
-        if self.include is None or value is None or value == "":
+        if self.include is None or _is_missing(value):
             return None
         text = str(value).strip().lower()
         if text in {str(self.include.yes).lower(), "1", "1.0", "true", "yes"}:
@@ -90,7 +90,7 @@ class Kind:
         raise InputError(f"'{value}' is no answer to '{self.include.field}'. Expected {self.include.yes} or {self.include.no}.")
 
     def _known(self, value: Any, names: tuple[str, ...], what: str) -> str | None:
-        if value is None or (isinstance(value, str) and value.strip().lower() in ("", "none", "null")):
+        if _is_missing(value):
             return None
         text = str(int(value)) if isinstance(value, bool | float) and float(value).is_integer() else str(value).strip()
         spelt = {name.lower(): name for name in names}
@@ -131,6 +131,8 @@ class Schema:
     prompts: Mapping[str, Any]
     words: Mapping[str, Mapping[str, str]]
     warning: Mapping[str, str]
+    source: str
+    """What `load_schema` finds it by again: a built-in name, or the path of its file."""
 
     def kind(self, name: str) -> Kind:
         """The kind of text called `name`: "first", "second", or by its own name ("context", "sentence")."""
@@ -159,7 +161,8 @@ def load_schema(name: str = "kosbi") -> Schema:
             f"Unknown schema '{name}'.{suggestion(name, known)} Expected {listing(known)}, or the path of a TOML file."
         )
     try:
-        return _schema(tomllib.loads(require_file(path).read_text(encoding="utf-8")))
+        source = name if name in known else str(path.resolve())
+        return _schema(tomllib.loads(require_file(path).read_text(encoding="utf-8")), source)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             f"{path} is not a schema: {type(error).__name__} {error}. See the built-in kosbi.toml for an example."
@@ -176,9 +179,9 @@ def schema_of_task(name: str) -> Schema:
     raise InputError(f"Unknown task '{name}'.{suggestion(name, known)} Expected one of: {listing(known)}.")
 
 
-def _schema(text: dict[str, Any]) -> Schema:
+def _schema(text: dict[str, Any], source: str) -> Schema:
     tasks = {name: Task(name=name, **_tuples(table)) for name, table in text.pop("tasks").items()}
-    return Schema(first=_kind(text.pop("first")), second=_kind(text.pop("second")), tasks=tasks, **text)
+    return Schema(first=_kind(text.pop("first")), second=_kind(text.pop("second")), tasks=tasks, source=source, **text)
 
 
 def _kind(table: dict[str, Any]) -> Kind:
@@ -189,6 +192,13 @@ def _kind(table: dict[str, Any]) -> Kind:
 
 def _tuples(table: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether nothing is said: null, NaN (a table's empty cell), an empty text, or a word for nothing."""
+    if isinstance(value, str):
+        return value.strip().lower() in ("", "none", "null", "nan")
+    return value is None or value != value
 
 
 def _without_label(value: Any) -> Any:

@@ -65,12 +65,14 @@ class GenerationConfig:
     """How often a request that failed for the moment is sent, with growing, jittered waits."""
     backoff_s: float = 0.5
     """The longest first wait before trying again; it doubles."""
+    ask: str = "once"
+    """A draft that was on its way when an earlier run was killed: once leaves its place empty, again asks (and pays) once more."""
     price_read: float = 0.0
     """Price of a million tokens read, for the ledger."""
     price_written: float = 0.0
     """Price of a million tokens written, for the ledger."""
     max_cost: float | None = None
-    """Stop before more than this is spent (needs prices)."""
+    """Stop before more than this is spent on these drafts, earlier runs included (needs prices)."""
     cache: Path | None = None
     """File that keeps paid answers; by default in the user cache."""
     restart: bool = False
@@ -109,7 +111,7 @@ def open_generator(config: GenerationConfig) -> AbstractContextManager[TextGener
 
         return LocalGenerator(config.model or "smollm2", cache=cache)
     patience = Patience(attempts=config.attempts, backoff_s=config.backoff_s)
-    limits = Limits(workers=config.concurrency, timeout_s=config.timeout_s, patience=patience)
+    limits = Limits(workers=config.concurrency, timeout_s=config.timeout_s, patience=patience, ask=config.ask)
     return RemoteGenerator(_endpoint(config), limits=limits, cache=cache)
 
 
@@ -160,8 +162,9 @@ def budget_line(config: GenerationConfig, prompts: Sequence[Prompt], known: int)
 
 def check_budget(config: GenerationConfig, ledger: Ledger) -> None:
     """Stop when more was spent than allowed. What was paid for stays in the cache."""
-    if config.max_cost is not None and ledger.cost > config.max_cost:
+    spent = ledger.cost + ledger.cost_before
+    if config.max_cost is not None and spent > config.max_cost:
         raise RunError(
-            f"{ledger.cost:,.4f} were spent, more than --max_cost {config.max_cost:,.4f}. "
+            f"{spent:,.4f} were spent, more than --max_cost {config.max_cost:,.4f}. "
             "Raise it and run the same command again: it goes on where it stopped, at no further cost for what is there."
         )

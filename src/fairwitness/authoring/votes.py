@@ -143,7 +143,7 @@ def read_votes(kind: Kind, row: Mapping[str, Any], where: str) -> list[Vote]:
         for question in set(kind.sub_label_questions.values()) - {kind.label_question}:
             for answer in raw.get(question) or []:
                 said.setdefault(str(answer["workerID"]), {})["sub_labels"] = kind.sub_labels_of(answer.get(kind.sub_label))
-    except (InputError, KeyError, AttributeError) as error:
+    except (InputError, KeyError, AttributeError, TypeError) as error:
         raise InputError(f"{where}: its raw annotations cannot be read: {error}") from error
     return [Vote(annotator=name, **{"label": None, **answers}) for name, answers in said.items()]
 

@@ -10,10 +10,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from fairwitness.metrics.paired import Comparison, resampled_sums
+
 Array = np.ndarray[Any, np.dtype[np.float64]]
 # A rate over fewer rows is noise: such a group is in no gap.
 LEAST_ROWS = 30
 MEASURES = ("accuracy", "auc", "mean_gap", "false_positive_gap", "false_negative_gap")
+# The measures that get an interval by resampling units. (The AUC has none: ranks do not come from counts.)
+BOUNDED = ("accuracy", "false_positive_gap", "false_negative_gap")
+BOUNDS = tuple(f"{name}_{end}" for name in BOUNDED for end in ("low", "high"))
 
 
 def averaged(values: Array) -> Array:
@@ -103,11 +108,55 @@ def before_and_after(
         same = np.broadcast_to(control[:, None], values.shape)[judged]
         ways.append(("score of the control", same, same >= threshold))
     ways.append(("threshold per group", own, own >= np.array([fitted.get(name, threshold) for name in names])))
+    units = np.nonzero(judged)[0]
     rows = [
-        {"mitigation": name, "n": len(own)} | judge(cut.astype(np.float64), scores, truth[judged], names)
+        {"mitigation": name, "n": len(own)}
+        | judge(cut.astype(np.float64), scores, truth[judged], names)
+        | bounds(cut.astype(np.float64), truth[judged], names, units)
         for name, scores, cut in ways
     ]
-    return pl.DataFrame(rows, schema={"mitigation": pl.String, "n": pl.Int64} | dict.fromkeys(MEASURES, pl.Float64))
+    schema: dict[str, Any] = {"mitigation": pl.String, "n": pl.Int64} | dict.fromkeys((*MEASURES, *BOUNDS), pl.Float64)
+    return pl.DataFrame(rows, schema=schema).with_columns(pl.selectors.float().fill_nan(None))
+
+
+def bounds(decisions: Array, labels: Array, groups: Sequence[str], units: Any, how: Comparison | None = None) -> dict[str, float]:
+    """95 % bootstrap intervals of accuracy and of both gaps, resampling units (templates) with all their rows.
+
+    A gap is never negative, so where groups are alike its interval lies above 0; read it beside that of doing nothing. NaN where
+    the gap is undefined.
+    """
+    how = how or Comparison()
+    names, wrong = np.asarray(groups), decisions != labels
+    columns: list[Any] = [~wrong, np.ones(len(labels))]
+    for kind in (0, 1):
+        for name in _large_groups(names, labels, kind):
+            rows = (names == name) & (labels == kind)
+            columns += [rows & wrong, rows]
+    _, place = np.unique(units, return_inverse=True)
+    per_unit: Array = np.stack([np.bincount(place, weights=np.asarray(column, np.float64)) for column in columns], axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        sums = resampled_sums(per_unit, how)
+        rates = sums[:, ::2] / sums[:, 1::2]
+    false_positives = 1 + len(_large_groups(names, labels, 0))
+    spreads = {
+        "accuracy": rates[:, :1],
+        "false_positive_gap": rates[:, 1:false_positives],
+        "false_negative_gap": rates[:, false_positives:],
+    }
+    return {key: value for name, part in spreads.items() for key, value in _interval(name, part).items()}
+
+
+def _interval(name: str, rates: Array) -> dict[str, float]:
+    if name != "accuracy":
+        rates = rates.max(axis=1, keepdims=True) - rates.min(axis=1, keepdims=True) if rates.shape[1] >= 2 else rates[:, :0]
+    known = rates[~np.isnan(rates)]
+    low, high = np.percentile(known, [2.5, 97.5]) if known.size else (np.nan, np.nan)
+    return {f"{name}_low": float(low), f"{name}_high": float(high)}
+
+
+def _large_groups(names: Any, labels: Array, kind: int) -> list[str]:
+    """The groups with enough rows of a label to have a rate."""
+    return [name for name in dict.fromkeys(names.tolist()) if np.sum((names == name) & (labels == kind)) >= LEAST_ROWS]
 
 
 def _lowest_threshold(descending: Array, allowed: int, threshold: float) -> float:

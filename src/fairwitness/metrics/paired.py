@@ -112,19 +112,24 @@ def bootstrap_means(columns: Array, how: Comparison) -> tuple[Array, Array]:
     if rows == 0 or width == 0:
         return np.full(width, np.nan), np.full(width, np.nan)
     present = ~np.isnan(columns)
-    sums, counts = np.where(present, columns, 0.0), present.astype(np.float64)
-    if rows > BLOCKS:
-        order = np.random.default_rng(how.seed).permutation(rows)
-        starts = np.linspace(0, rows, BLOCKS, endpoint=False).astype(np.int64)
-        sums, counts = np.add.reduceat(sums[order], starts), np.add.reduceat(counts[order], starts)
-    weights = _draws(len(sums), how.resamples, how.seed)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = (weights @ sums) / (weights @ counts)
+        means = resampled_sums(np.where(present, columns, 0.0), how) / resampled_sums(present.astype(np.float64), how)
     tail = 100 * (1 - how.level) / 2
     empty = ~present.any(axis=0)
     means[:, empty] = 0.0
     low, high = np.nanpercentile(means, [tail, 100 - tail], axis=0)
     return np.where(empty, np.nan, low), np.where(empty, np.nan, high)
+
+
+def resampled_sums(columns: Array, how: Comparison) -> Array:
+    """The sums of columns in each resample of the rows: [resample, column]. The same draws serve every call with as many rows."""
+    rows = len(columns)
+    if rows > BLOCKS:
+        order = np.random.default_rng(how.seed).permutation(rows)
+        starts = np.linspace(0, rows, BLOCKS, endpoint=False).astype(np.int64)
+        columns = np.add.reduceat(columns[order], starts)
+    sums: Array = _draws(len(columns), how.resamples, how.seed) @ columns
+    return sums
 
 
 def signed_rank(differences: Array) -> tuple[float, float]:

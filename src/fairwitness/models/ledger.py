@@ -30,25 +30,34 @@ class Ledger:
     """Tokens that the service says it used."""
     cost: float = 0.0
     """Money that the service says (or its price list implies) was spent, in the service's currency."""
+    tokens_before: int = 0
+    """Tokens of the answers that came from the disk: used by earlier runs, killed ones too."""
+    cost_before: float = 0.0
+    """Money that those answers cost when they were paid for."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
-    def add(
-        self, *, calls: int = 0, retries: int = 0, answered: int = 0, cached: int = 0, failed: int = 0, usage: Usage | None = None
-    ) -> None:
+    def add_cached(self, before: Usage | None = None) -> None:
+        """Count an answer from the disk, with what it used when it was paid for; a twin in flight has used nothing."""
+        tokens, cost = before or Usage()
+        with self._lock:
+            self.cached += 1
+            self.tokens_before += tokens
+            self.cost_before += cost
+
+    def add(self, *, calls: int = 0, retries: int = 0, answered: int = 0, failed: int = 0, usage: Usage | None = None) -> None:
         """Count more of each."""
         tokens, cost = usage or Usage()
         with self._lock:
             self.calls += calls
             self.retries += retries
             self.answered += answered
-            self.cached += cached
             self.failed += failed
             self.tokens += tokens
             self.cost += cost
 
     def as_dict(self) -> dict[str, int | float]:
         """The counts as plain values, for run.json."""
-        names = ("calls", "retries", "answered", "cached", "failed", "tokens", "cost")
+        names = ("calls", "retries", "answered", "cached", "failed", "tokens", "cost", "tokens_before", "cost_before")
         with self._lock:
             return {name: getattr(self, name) for name in names}
 
@@ -61,5 +70,6 @@ class Ledger:
         tries = f"{self.retries} {'retry' if self.retries == 1 else 'retries'}"
         spent = f", {self.tokens:,} tokens" if self.tokens else ""
         cost = f", cost {self.cost:,.4f}" if self.cost else ""
+        cost += f" (and {self.cost_before:,.4f} before)" if self.cost_before else ""
         counts = f"{self.answered:,} answered, {self.cached:,} from the cache, {self.failed:,} failed"
         return f"{self.calls:,} calls ({tries}), {counts}{spent}{cost}"

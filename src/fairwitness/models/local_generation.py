@@ -72,7 +72,7 @@ class LocalGenerator:
         for place, request in enumerate(requests):
             stored = self.cache.get(self._name(request)) if self.cache else None
             if stored is not None:
-                self.ledger.add(cached=1)
+                self.ledger.add_cached()
                 answers[place] = Answer(stored.payload, stored.error, cached=True)
         # Prompts of like length together: less padding.
         new = sorted(

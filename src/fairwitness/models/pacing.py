@@ -13,16 +13,14 @@ from collections.abc import Iterable
 class Pacer:
     """Hands out starts. Shared by all threads of one client."""
 
-    def __init__(
-        self, *, per_minute: int | None = None, qps: float | None = None, minute_s: float = 60.0, at_once: int | None = None
-    ) -> None:
+    def __init__(self, *, per_minute: int | None = None, qps: float | None = None, minute_s: float = 60.0) -> None:
         self._per_minute, self._interval, self._minute = per_minute, 1.0 / qps if qps else 0.0, minute_s
-        self._at_once = at_once
         self._answered: deque[float] = deque()
         self._in_flight = 0
         self._next_start = 0.0
         self._held_until = 0.0
         self._refused_in_a_row = 0
+        self._pauses = 0
         self._condition = threading.Condition()
 
     def seed(self, ages_s: Iterable[float]) -> None:
@@ -51,10 +49,11 @@ class Pacer:
             self._refused_in_a_row = self._refused_in_a_row + 1 if refused else 0
             if self._per_minute is not None:
                 self._answered.append(time.monotonic())
-            # One refusal may be a hiccup. Three in a row, from everybody together, mean that the minute is spent.
+            self._pauses = self._pauses if refused else 0
+            # One refusal may be a hiccup. Three in a row, from everybody together, mean that the quota is spent.
             if self._refused_in_a_row >= 3:
                 self._refused_in_a_row = 0
-                self._hold(self.until_next_minute())
+                self._hold(self._pause())
             self._condition.notify()
 
     def hold(self, seconds: float) -> None:
@@ -66,6 +65,11 @@ class Pacer:
         """Seconds until the next full minute of the clock, where services start to count anew."""
         return self._minute - time.time() % self._minute
 
+    def _pause(self) -> float:
+        """How long everybody waits: a quota by the minute starts anew at the next; of others nothing is known, so pauses grow."""
+        self._pauses += 1
+        return self.until_next_minute() if self._per_minute is not None else min(self._minute, 0.5 * 2.0 ** (self._pauses - 1))
+
     def _hold(self, seconds: float) -> None:
         self._held_until = max(self._held_until, time.monotonic() + seconds)
 
@@ -76,9 +80,6 @@ class Pacer:
         if self._per_minute is not None and self._in_flight + len(self._answered) >= self._per_minute:
             oldest = self._answered[0] + self._minute - now if self._answered else self._minute
             wait = max(wait, oldest)
-        if self._at_once is not None and self._in_flight >= self._at_once:
-            # As long as it takes; `release` wakes the next.
-            wait = max(wait, self._minute)
         return wait
 
 

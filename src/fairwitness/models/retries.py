@@ -46,7 +46,8 @@ class Patience:
     attempts: int = 8
     """How often one request is sent at most."""
     backoff_s: float = 0.5
-    """The longest first wait; it doubles with each failure, and a wait is drawn evenly between nothing and that."""
+    """The longest first wait; it doubles with each failure in which the service answers nobody or says "too many". A wait is drawn
+    evenly between nothing and that."""
     longest_wait_s: float = 60.0
     """No wait of our own is longer. A Retry-After up to ten times this is honoured."""
 

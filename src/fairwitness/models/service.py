@@ -1,31 +1,36 @@
 """Calling a remote JSON service as if it were a function: requests in, answers out, in order.
 
-A bounded pool of threads sends; a pacer keeps to the quota; what fails for the moment is tried again, what fails for good is an
-answer with its reason; every answer is on disk before it counts. What a service expects and says is described by a `Service`;
-what its answers mean is the scorer's or author's business.
+A crew of threads sends; a pacer keeps to the quota; what fails for the moment is tried again, what fails for good is an answer
+with its reason; every answer is on disk before it counts. What a service expects and says is described by a `Service`; what its
+answers mean is the scorer's or author's business.
 """
 
 import contextlib
 import json
 import queue
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from fairwitness.errors import InputError, ServiceError
+from fairwitness.errors import InputError, ServiceError, suggestion
 from fairwitness.models.answer_cache import AnswerCache, answer_name
+from fairwitness.models.dispatch import Crew
 from fairwitness.models.ledger import Ledger, Usage
 from fairwitness.models.pacing import Pacer
-from fairwitness.models.redaction import redact, redact_http_logs
-from fairwitness.models.retries import Next, Patience, by_status, reason, retry_after
+from fairwitness.models.redaction import redact
+from fairwitness.models.retries import Next, Patience, by_status
+from fairwitness.models.wire import Outcome, Wire, WrongAnswerError, check_address
 
+__all__ = ["Answer", "Client", "Limits", "Request", "Service", "Talk", "WrongAnswerError", "check_address"]
 
-class WrongAnswerError(Exception):
-    """Raised by a service's `check` when well-formed JSON is not what was asked for. It is tried again."""
+ASK = ("once", "again")
+IN_DOUBT = (
+    "in doubt: it was on its way when an earlier run was killed, so it may have been answered and paid for. "
+    "--ask again asks it once more"
+)
 
 
 class _StoppedError(Exception):
@@ -53,6 +58,26 @@ class Answer:
 Result = TypeVar("Result")
 Talk = Generator[Sequence[Request], Sequence[Answer] | None, Result]
 """A conversation: requests out, their answers in, and so on until it returns."""
+
+
+@dataclass
+class _Job:
+    """One request on its way: what is sent, how often it was tried, and where its answer goes."""
+
+    name: str
+    body: bytes
+    future: Future[Answer] = field(default_factory=Future)
+    attempts: int = 0
+    failures: int = 0
+    answered_elsewhere: int = -1
+
+    def failures_that_count(self, answered: int, *, refused: bool) -> int:
+        """How many failures the next wait doubles by. While the service answers others it needs no rest, only this request did not
+        get through; so a failure counts alone then, unless the service itself said "too many"."""
+        alone = not refused and answered != self.answered_elsewhere
+        self.failures = 1 if alone else self.failures + 1
+        self.answered_elsewhere = answered
+        return self.failures
 
 
 @dataclass
@@ -114,6 +139,9 @@ class Limits:
     """Seconds in the service's minute; only tests change it."""
     patience: Patience = field(default_factory=Patience)
     """How often to try, and how long to wait in between."""
+    ask: str = "once"
+    """What becomes of a request that was in flight when an earlier run was killed: `once` leaves it, with that reason, because it
+    may have been answered and paid for; `again` asks it once more."""
 
 
 class Client:
@@ -124,8 +152,10 @@ class Client:
         self.ledger = Ledger()
         self._stop = threading.Event()
         self._fatal: Exception | None = None
-        self._wire = _Wire(service, self.limits)
+        self._wire = Wire(service, self.limits.timeout_s)
         self._pacer: Pacer | None = None
+        self._crew: Crew[_Job] | None = None
+        self._doubtful: set[str] = set()
 
     def __enter__(self) -> "Client":
         return self
@@ -208,193 +238,117 @@ class Client:
 
     @contextlib.contextmanager
     def _sending(self) -> Iterator[Callable[[Request], "Future[Answer]"]]:
-        """A pool of threads while the block runs, as a function that hands one request to it."""
-        check_address(self.service.url)
+        """A crew of threads while the block runs, as a function that hands one request to it."""
         self._start()
         twins: dict[str, Future[Answer]] = {}
-        # Twice as many threads as requests in flight: one that waits before its next try does not keep another from being sent.
-        pool = ThreadPoolExecutor(2 * self.limits.workers, thread_name_prefix="fairwitness-service")
+        crew = self._crew = Crew(self._work, self.limits.workers)
         try:
-            yield lambda request: self._submit(pool, twins, request)
+            yield lambda request: self._submit(crew, twins, request)
         except _StoppedError:
             assert self._fatal is not None
             raise self._fatal from None
         finally:
             self._stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
+            for job in crew.end():
+                job.future.cancel()
 
     def _start(self) -> None:
+        check_address(self.service.url)
+        limits = self.limits
+        if limits.ask not in ASK:
+            raise InputError(f"--ask {limits.ask} is neither once nor again.{suggestion(limits.ask, ASK)}")
         self._stop.clear()
         self._fatal = None
-        if self._pacer is None:
-            limits = self.limits
-            self._pacer = Pacer(per_minute=limits.per_minute, qps=limits.qps, minute_s=limits.minute_s, at_once=limits.workers)
-            if self.cache is not None and self.limits.per_minute is not None:
-                self._pacer.seed(self.cache.recent_starts(self.service.url, self.limits.minute_s))
+        if self._pacer is not None:
+            return
+        self._pacer = Pacer(per_minute=limits.per_minute, qps=limits.qps, minute_s=limits.minute_s)
+        if self.cache is not None:
+            recent = self.cache.recent_starts(self.service.url, limits.minute_s)
+            if limits.per_minute is not None:
+                self._pacer.seed(recent)
+            if limits.ask == "once":
+                self._doubtful = self.cache.in_doubt()
 
-    def _submit(self, pool: ThreadPoolExecutor, twins: dict[str, Future[Answer]], request: Request) -> Future[Answer]:
+    def _submit(self, crew: "Crew[_Job]", twins: dict[str, Future[Answer]], request: Request) -> Future[Answer]:
         name = self.name_of(request)
         twin = twins.get(name)
         if twin is not None:
-            self.ledger.add(cached=1)
+            self.ledger.add_cached()
             return twin
         stored = self.cache.get(name) if self.cache else None
         if stored is not None:
-            self.ledger.add(cached=1)
-            done: Future[Answer] = Future()
-            done.set_result(Answer(stored.payload, stored.error, cached=True))
-            return done
-        future = pool.submit(self._ask, request, name)
-        twins[name] = future
-        future.add_done_callback(lambda _: twins.pop(name, None))
-        return future
+            self.ledger.add_cached(self.service.usage(stored.payload) if stored.error is None else None)
+            return _settled(Answer(stored.payload, stored.error, cached=True))
+        if name in self._doubtful:
+            self.ledger.add(failed=1)
+            return _settled(Answer(None, IN_DOUBT))
+        job = _Job(name, json.dumps(request.body).encode())
+        twins[name] = job.future
+        job.future.add_done_callback(lambda _: twins.pop(name, None))
+        crew.add(job)
+        return job.future
 
-    def _ask(self, request: Request, name: str) -> Answer:
-        """One request from start to end. Whatever must stop everything is noted once; all threads then end as stopped."""
+    def _work(self, job: _Job) -> float | None:
+        """One try of a job, in a thread of the crew. What must stop everything is noted once; all others then end as stopped."""
         try:
-            return self._persist(request, name)
-        except _StoppedError:
-            raise
-        except Exception as error:
-            self._fatal = self._fatal or error
-            self._stop.set()
-            raise _StoppedError from error
+            outcome = self._try(job)
+            return self._settle(job, outcome)
+        except Exception as error:  # noqa: BLE001 - it is raised where the answers are awaited
+            if not isinstance(error, _StoppedError):
+                self._fatal = self._fatal or error
+                self._stop.set()
+                if self._crew is not None:
+                    self._crew.hurry()
+            job.future.set_exception(_StoppedError())
+            return None
 
-    def _persist(self, request: Request, name: str) -> Answer:
-        body = json.dumps(request.body).encode()
-        failure = ""
-        for attempt in range(1, self.limits.patience.attempts + 1):
-            outcome = self._try(body, attempt, name)
-            if outcome.step is Next.TAKE:
-                self.ledger.add(answered=1, usage=self.service.usage(outcome.payload))
-                return Answer(outcome.payload, attempts=attempt)
-            failure = outcome.failure
-            if outcome.step is Next.STOP:
-                raise ServiceError(f"{self.service.name}: {failure}")
-            if outcome.step is Next.GIVE_UP:
-                self.ledger.add(failed=1)
-                return Answer(None, failure, attempts=attempt)
-            if attempt < self.limits.patience.attempts:
-                self._stop.wait(self.limits.patience.wait(attempt, outcome.retry_after_s))
+    def _settle(self, job: _Job, outcome: Outcome) -> float | None:
+        """What a try means for its job: an answer, or the seconds until the next try."""
+        patience = self.limits.patience
+        if outcome.step is Next.TAKE:
+            self.ledger.add(answered=1, usage=self.service.usage(outcome.payload))
+            job.future.set_result(Answer(outcome.payload, attempts=job.attempts))
+            return None
+        if outcome.step is Next.STOP:
+            raise ServiceError(f"{self.service.name}: {outcome.failure}")
+        if outcome.step is Next.RETRY and job.attempts < patience.attempts:
+            return patience.wait(job.failures_that_count(self.ledger.answered, refused=outcome.refused), outcome.retry_after_s)
         self.ledger.add(failed=1)
-        failure = f"{failure} (tried {self.limits.patience.attempts} times)"
-        # A service that has never answered and was given up three times will not answer the next thousand either.
-        if self.ledger.answered == 0 and self.ledger.failed >= 3:
-            raise ServiceError(f"{self.service.name}: {failure}. Nothing was answered so far; is {redact(self.service.url)} right?")
-        return Answer(None, failure, attempts=self.limits.patience.attempts)
+        failure = outcome.failure
+        if outcome.step is Next.RETRY:
+            failure = f"{failure} (tried {job.attempts} times)"
+            # A service that has never answered and was given up three times will not answer the next thousand either.
+            if self.ledger.answered == 0 and self.ledger.failed >= 3:
+                where = redact(self.service.url)
+                raise ServiceError(f"{self.service.name}: {failure}. Nothing was answered so far; is {where} right?")
+        job.future.set_result(Answer(None, failure, attempts=job.attempts))
+        return None
 
-    def _try(self, body: bytes, attempt: int, name: str) -> "_Outcome":
-        """Send once. What is final is kept before the place in flight is given up, so a kill loses no more than was in flight."""
+    def _try(self, job: _Job) -> Outcome:
+        """Send once. It is noted before, and what is final is kept before the place in flight is given up: after a kill it is known
+        of every request that it was answered, that it was not sent, or that it was on its way."""
         assert self._pacer is not None
         if not self._pacer.acquire(self._stop):
             raise _StoppedError
-        noted = self.cache.note_start(self.service.url) if self.cache is not None and self.limits.per_minute is not None else 0
-        self.ledger.add(calls=1, retries=int(attempt > 1))
-        outcome = _Outcome(Next.RETRY)
-        started = time.monotonic()
+        number = self.cache.note_sent(self.service.url, job.name) if self.cache is not None else 0
+        job.attempts += 1
+        self.ledger.add(calls=1, retries=int(job.attempts > 1))
+        outcome = Outcome(Next.RETRY)
         try:
-            outcome = self._wire.post(body)
-            if outcome.step in (Next.TAKE, Next.GIVE_UP):
-                self._keep(name, outcome.payload, outcome.failure or None)
+            outcome = self._wire.post(job.body)
+            if self.cache is not None:
+                if outcome.step in (Next.TAKE, Next.GIVE_UP):
+                    self.cache.put(job.name, self.service.name, outcome.payload, outcome.failure or None, number=number)
+                else:
+                    self.cache.note_heard(number)
         finally:
             self._pacer.release(refused=outcome.refused)
-            # A quick answer is as good as its start, and saves a write.
-            if self.cache is not None and noted and time.monotonic() - started > 0.05:
-                self.cache.note_answer(noted)
         if outcome.refused and outcome.retry_after_s is not None:
-            self._pacer.hold(self.limits.patience.wait(attempt, outcome.retry_after_s))
+            self._pacer.hold(self.limits.patience.wait(job.attempts, outcome.retry_after_s))
         return outcome
 
-    def _keep(self, name: str, payload: Any, error: str | None) -> None:
-        if self.cache is not None:
-            self.cache.put(name, self.service.name, payload, error)
 
-
-@dataclass(frozen=True)
-class _Outcome:
-    step: Next
-    payload: Any = None
-    failure: str = ""
-    retry_after_s: float | None = None
-    refused: bool = False
-
-
-class _Wire:
-    """One connection a thread, and the reading of one answer."""
-
-    def __init__(self, service: Service, limits: Limits) -> None:
-        self._service, self._limits = service, limits
-        self._local = threading.local()
-        self._clients: list[Any] = []
-        self._lock = threading.Lock()
-        self._verify: Any = None
-        # "Bearer abc" may come back as "abc".
-        self._secrets = [word for value in (*service.headers.values(), *service.params.values()) for word in value.split()]
-
-    def post(self, body: bytes) -> _Outcome:
-        import httpx2
-
-        try:
-            response = self._client().post(self._local.url, content=body)
-        except (httpx2.TimeoutException, httpx2.TransportError, httpx2.DecodingError) as error:
-            return _Outcome(Next.RETRY, failure=self._clean(_describe(error, self._limits.timeout_s)))
-        return self._read(response)
-
-    def close(self) -> None:
-        with self._lock:
-            for client in self._clients:
-                client.close()
-            self._clients.clear()
-            self._local = threading.local()
-
-    def _client(self) -> Any:
-        import httpx2
-
-        client = getattr(self._local, "client", None)
-        if client is None:
-            with self._lock:
-                redact_http_logs()
-                # Reading the certificates takes 20 ms; all threads share them.
-                self._verify = self._verify or httpx2.create_ssl_context()
-                headers = {"content-type": "application/json", **self._service.headers}
-                client = httpx2.Client(verify=self._verify, headers=headers, timeout=self._limits.timeout_s)
-                self._clients.append(client)
-            self._local.client = client
-            self._local.url = httpx2.URL(self._service.url).copy_merge_params(dict(self._service.params))
-        return client
-
-    def _read(self, response: Any) -> _Outcome:
-        payload: Any = None
-        with contextlib.suppress(ValueError):
-            payload = json.loads(response.content)
-        status = int(response.status_code)
-        step = self._service.judge(status, payload)
-        if step is not Next.TAKE:
-            wait = retry_after(response.headers, time.time())
-            return _Outcome(step, failure=self._clean(reason(status, payload)), retry_after_s=wait, refused=status == 429)
-        if payload is None:
-            return _Outcome(Next.RETRY, failure=f"HTTP {status} without JSON")
-        try:
-            self._service.check(payload)
-        except WrongAnswerError as error:
-            return _Outcome(Next.RETRY, failure=self._clean(f"wrong JSON: {error}"))
-        return _Outcome(Next.TAKE, payload)
-
-    def _clean(self, text: str) -> str:
-        return redact(text, self._secrets)
-
-
-def check_address(url: str) -> None:
-    """Refuse an address that is not http or https."""
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError(f"'{redact(url)}' is not the address of a service. It should look like https://host/path.")
-
-
-def _describe(error: Exception, timeout_s: float) -> str:
-    kind = type(error).__name__
-    if "Timeout" in kind:
-        return f"no answer within {timeout_s:g} s"
-    return f"connection failed ({kind}: {error})" if str(error) else f"connection failed ({kind})"
+def _settled(answer: Answer) -> Future[Answer]:
+    future: Future[Answer] = Future()
+    future.set_result(answer)
+    return future

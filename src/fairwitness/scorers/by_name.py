@@ -30,6 +30,7 @@ class ScorerSettings:
     timeout_s: float = 30.0
     device: str = "auto"
     task: str = "toxicity"
+    ask: str = "once"
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ def _perspective(name: str, which: str, label: str, settings: ScorerSettings) ->
         url=settings.url,
         workers=settings.workers or 16,
         timeout_s=settings.timeout_s,
+        ask=settings.ask,
     )
     return TextScorer(name, scorer)
 
@@ -117,14 +119,14 @@ def _perspective(name: str, which: str, label: str, settings: ScorerSettings) ->
 def _openai(name: str, which: str, label: str, settings: ScorerSettings) -> TextScorer:
     more = {"model": which} if which else {}
     scorer = registry.load("scorers", "openai-moderation")(
-        category=label, qps=settings.qps, workers=settings.workers or 8, timeout_s=settings.timeout_s, **more
+        category=label, qps=settings.qps, workers=settings.workers or 8, timeout_s=settings.timeout_s, ask=settings.ask, **more
     )
     return TextScorer(name, scorer)
 
 
 def _http(name: str, which: str, label: str, settings: ScorerSettings) -> TextScorer:
     _require(which, "http", "its description: http:my_scorer.toml")
-    return TextScorer(name, registry.load("scorers", "http")(path=Path(which)))
+    return TextScorer(name, registry.load("scorers", "http")(path=Path(which), ask=settings.ask))
 
 
 def _cassette(name: str, which: str, label: str, settings: ScorerSettings) -> TextScorer:

@@ -36,6 +36,7 @@ class HTTPScorer:
     stays_here: ClassVar[bool] = True  # one process keeps to the quota and holds the key
 
     path: Path
+    ask: str = "once"
 
     @cached_property
     def description(self) -> dict[str, Any]:
@@ -79,7 +80,7 @@ class HTTPScorer:
             check=self._check,
         )
         limits = {name: data[name] for name in ("qps", "workers", "per_minute", "timeout_s") if name in data}
-        return ServiceCalls(service, Limits(**limits, patience=Patience(attempts=int(data.get("attempts", 8)))))
+        return ServiceCalls(service, Limits(**limits, patience=Patience(attempts=int(data.get("attempts", 8))), ask=self.ask))
 
     def request(self, text: str) -> Request | str:
         """What is asked about a text."""

@@ -25,6 +25,7 @@ class OpenAIModeration:
     timeout_s: float = 30.0
     attempts: int = 8
     backoff_s: float = 0.5
+    ask: str = "once"
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -54,7 +55,8 @@ class OpenAIModeration:
             judge=judge,
         )
         patience = Patience(attempts=self.attempts, backoff_s=self.backoff_s)
-        return ServiceCalls(service, Limits(workers=self.workers, qps=self.qps, timeout_s=self.timeout_s, patience=patience))
+        limits = Limits(workers=self.workers, qps=self.qps, timeout_s=self.timeout_s, patience=patience, ask=self.ask)
+        return ServiceCalls(service, limits)
 
     def request(self, text: str) -> Request | str:
         """What is asked about a text."""

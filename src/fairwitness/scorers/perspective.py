@@ -40,6 +40,7 @@ class Perspective:
     minute_s: float = 60.0
     attempts: int = 8
     backoff_s: float = 0.5
+    ask: str = "once"
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -94,6 +95,7 @@ class Perspective:
             timeout_s=self.timeout_s,
             minute_s=self.minute_s,
             patience=patience,
+            ask=self.ask,
         )
 
     @cached_property

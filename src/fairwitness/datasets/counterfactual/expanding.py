@@ -24,6 +24,16 @@ _PLACE = re.compile(
 )
 _VERB = re.compile(rf"({_ADVERB}\s+)({_WORD})")
 _NEXT_WORD = re.compile(rf"\s+({_WORD})")
+# "she is {RACE}." has nothing left without the word, so the control says "she is a person."
+_PREDICATE = re.compile(
+    r"(?P<you>\byou\s*)?"
+    r"(?:\b(?:am|is|was|be|been|being|becomes?|became|isn['’]t|wasn['’]t)|['’][ms]|(?P<many>\b(?:are|were|aren['’]t|weren['’]t)|['’]re))"
+    r"(?:\s+(?:not|also|still))*\s+$",
+    re.IGNORECASE,
+)
+_NOTHING_FOLLOWS = re.compile(
+    r"\s*(?:$|[.,;:!?)\"”]|\s(?:and|or|but|because|who|that|too|when|if|in|at|on|for|with|from|like|as)\b)", re.IGNORECASE
+)
 
 
 class Place(NamedTuple):
@@ -38,6 +48,7 @@ class Place(NamedTuple):
     adverb: str
     verb: str
     following: str
+    stand_in: str
 
 
 class Filled(NamedTuple):
@@ -53,6 +64,7 @@ class Expander:
     def __init__(self, words: Lexicon) -> None:
         self.lexicon = words
         self.groups = tuple(words.groups)
+        self._they = [*(fills.get("PRONOUN_SUBJ") == "they" for fills in words.groups.values()), True]
         self._fill = lru_cache(maxsize=100_000)(self._fill_place)
 
     def expand(self, template: str, *, where: str = "") -> tuple[list[str], list[str]]:
@@ -64,6 +76,8 @@ class Expander:
             )
         filled = [self._fill(place) for place in places]
         texts = [_join(pieces, strings) for strings in zip(*(each.texts for each in filled), strict=True)]
+        if any(place.slot == "PRONOUN_SUBJ" for place in places):
+            texts = [grammar.further_verbs(text) if they else text for text, they in zip(texts, self._they, strict=True)]
         if grammar.GAP in texts[-1]:
             texts[-1] = grammar.close_gaps(texts[-1])
         if len(filled) == 1:
@@ -87,6 +101,8 @@ class Expander:
             literal = template[end : found.start()]
             pieces.append(unprotect(literal))
             place = _place(found, slot, before=literal if literal.strip() else template[max(0, end - 8) : found.start()])
+            if self.lexicon.slots[slot] == "":
+                place = place._replace(stand_in=_stand_in(template, found))
             places.append(place)
             end = found.end() + len(place.adverb) + len(place.verb)
         pieces.append(unprotect(template[end:]))
@@ -94,13 +110,9 @@ class Expander:
 
     def _fill_place(self, place: Place) -> Filled:
         fills = [group[place.slot] for group in self.lexicon.groups.values()]
-        they = [group.get("PRONOUN_SUBJ") == "they" for group in self.lexicon.groups.values()]
-        texts = [_in_place(fill, place, they=plural) for fill, plural in zip(fills, they, strict=True)]
-        control = self.lexicon.slots[place.slot]
-        return Filled(
-            (*texts, _in_place(control or grammar.GAP, place, they=True)),
-            tuple(f"{place.slot}={fill}" for fill in (*fills, control)),
-        )
+        control = self.lexicon.slots[place.slot] or place.stand_in
+        texts = [_in_place(fill or grammar.GAP, place, they=they) for fill, they in zip((*fills, control), self._they, strict=True)]
+        return Filled(tuple(texts), tuple(f"{place.slot}={fill}" for fill in (*fills, control)))
 
 
 def expand_rows(templates: Iterable[str], words: Lexicon) -> Iterator[tuple[list[str], list[str]]]:
@@ -134,7 +146,18 @@ def _place(found: re.Match[str], slot: str, *, before: str) -> Place:
         adverb=adverb,
         verb=verb,
         following=following,
+        stand_in="",
     )
+
+
+def _stand_in(template: str, found: re.Match[str]) -> str:
+    """What the control says in place of a predicate, which would leave a hole: "a person", or "people" of several."""
+    if found["article"] or found["own"] or not _NOTHING_FOLLOWS.match(template, found.end()):
+        return ""
+    being = _PREDICATE.search(template, max(0, found.start() - 40), found.start("slot") - 1)
+    if being is None:
+        return ""
+    return "people" if being["many"] and not being["you"] else "a person"
 
 
 def _in_place(fill: str, place: Place, *, they: bool) -> str:
@@ -146,7 +169,8 @@ def _in_place(fill: str, place: Place, *, they: bool) -> str:
             own = grammar.plural_verb(own, place.following) if own else own
             inverted = _plural_inverted(inverted)
     elif own and fill != grammar.GAP:
-        own = grammar.possessive(fill, plural=own in "'’" or place.slot.endswith(("PEOPLE", "FOLLOWERS", "_P")))
+        plural = own in "'’" or place.slot.endswith(("PEOPLE", "FOLLOWERS", "CHILDREN", "_P"))
+        own = grammar.possessive(fill, plural=plural).replace("'", own[0])
     return f"{_article(place.article, text)}{inverted}{text}{own}{place.adverb}{verb}"
 
 

@@ -17,6 +17,13 @@ from fairwitness.datasets.counterfactual.template import escape
 _NEXT = re.compile(r"[\s-]+([A-Za-z][\w'’]*)")
 _BEFORE = re.compile(r"([\w'’]+\s+)?([\w'’]+)[\s-]+$")
 _AND = frozenset({"and", "or", "nor", "vs", "versus"})
+# Before a noun in the singular: what ends in -s behind that noun is a verb.
+_ONE = frozenset({"a", "an", "every", "each", "another"})
+_NO_VERB = ("ss", "us", "is")
+_NOUNS_IN_S = frozenset({"news", "series", "species", "sports", "politics", "arts"})
+_COMMA = re.compile(r"\s*,\s*([A-Za-z][\w'’]*)?")
+_AND_ARTICLE = re.compile(r"\s+(?:and|or)\s+(?:a|an|the)\s", re.IGNORECASE)
+_STOP = re.compile(r"\s*(?:$|[^\w\s'’-])")
 
 
 @dataclass(frozen=True)
@@ -41,8 +48,7 @@ class Finder:
         longest_first = sorted(words.found, key=len, reverse=True)
         alternatives = "|".join(re.escape(word).replace(r"\ ", r"\s+").replace("'", "['’]") for word in longest_first)
         self._pattern = re.compile(rf"(?<![\w@#/.'’-])(?:{alternatives})(?![\w@/])(?!\.\w)", re.IGNORECASE)
-        people = _people()
-        self._people, self._subjects, self._function_words = people["nouns"], people["subjects"], people["function_words"]
+        self._words = _people()
         self._ambiguous = words.ambiguous
 
     def find(self, text: str) -> list[Found]:
@@ -59,8 +65,7 @@ class Finder:
         next_word = following[1].lower() if following else ""
         if self._excluded(text, match, next_word):
             return None
-        if slot in self.lexicon.adjective_of and next_word and next_word not in self._function_words:
-            slot = self.lexicon.adjective_of[slot]
+        slot = self._slot_in(text, match, slot, group, next_word)
         at_start = grammar.starts_sentence(text[max(0, match.start() - 12) : match.start()])
         mode = grammar.mode_of(surface, self._proper(surface, slot, group), at_start=at_start)
         return Found(match.start(), match.end(), surface, slot, group, mode)
@@ -70,12 +75,58 @@ class Finder:
         # "Blacks" is found for the slot of "Black people": only the first word's spelling is compared.
         return fill.split(" ")[0] if " " not in surface else fill
 
+    def _slot_in(self, text: str, match: re.Match[str], slot: str, group: str, next_word: str) -> str:
+        """The slot that a word has in its surroundings, where one spelling may stand for several."""
+        words, fills = self.lexicon, self.lexicon.groups[group]
+        earlier, last = _two_before(text, match.start())
+        adjective, noun, alone = words.adjective_of.get(slot), words.noun_of.get(slot), words.alone_of.get(slot)
+        if adjective is not None and fills[slot] == fills[adjective]:
+            if slot in words.companions:
+                return slot if self._is_object(last, next_word) else adjective
+            return adjective if self._before_noun(earlier, last, next_word) or self._is_predicate(earlier, last) else slot
+        if noun is not None and self._is_noun(text, match.end(), earlier, last, next_word):
+            return noun
+        if slot in words.plural_of and last == "the":
+            many = next_word in self._words["bare_verbs"] or not self._before_noun(earlier, last, next_word)
+            return words.plural_of[slot] if many else slot
+        return alone if alone is not None and fills[slot] == fills[alone] and _STOP.match(text, match.end()) else slot
+
+    def _is_object(self, last: str, next_word: str) -> bool:
+        """Whether "her" is an object: nothing belongs to her, or she is given, told or made to do what follows."""
+        if not next_word or next_word in self._words["function_words"]:
+            return True
+        if last in self._words["giving"]:
+            return next_word not in self._words["nouns"]
+        return last in self._words["causing"] and (next_word in self._words["bare_verbs"] or next_word.endswith("ing"))
+
+    def _before_noun(self, earlier: str, last: str, next_word: str) -> bool:
+        """Whether a noun follows ("a Muslim man"), and not a verb ("a Muslim lives here")."""
+        if not next_word or next_word in self._words["function_words"]:
+            return False
+        ends_in_s = next_word.endswith("s") and not next_word.endswith(_NO_VERB) and next_word not in _NOUNS_IN_S
+        return not ((earlier in _ONE or last in _ONE) and (ends_in_s or next_word.endswith("ed")))
+
+    def _is_predicate(self, earlier: str, last: str) -> bool:
+        """Whether it is said of somebody without an article: "he is Muslim", "they are not Catholic"."""
+        return last in self._words["being"] or (last in self._words["between"] and earlier in self._words["being"])
+
+    def _is_noun(self, text: str, end: int, earlier: str, last: str, next_word: str) -> bool:
+        """Whether an adjective stands as a noun: "a lesbian", "every proud Latino", but not "a black, single mother"."""
+        if last not in _ONE and (earlier not in _ONE or last in self._words["function_words"]):
+            return False
+        if comma := _COMMA.match(text, end):
+            return comma[1] is None or comma[1].lower() in self._words["function_words"]
+        if next_word in _AND:
+            return _AND_ARTICLE.match(text, end) is not None
+        return not self._before_noun(earlier, last, next_word)
+
     def _excluded(self, text: str, match: re.Match[str], next_word: str) -> bool:
-        words = self.lexicon
-        if next_word and (next_word in words.not_before):
+        """Whether a phrase says that no identity is meant. One with the word itself in it ("straight line") holds for that word."""
+        words, surface = self.lexicon, match[0].lower()
+        if next_word and (next_word in words.not_before or f"{surface} {next_word}" in words.not_before):
             return True
         before = text[max(0, match.start() - 24) : match.start()].lower().rstrip(" -")
-        return any(before.endswith(word) and not before[: -len(word)][-1:].isalnum() for word in words.not_after)
+        return any(_ends(before, phrase) or _ends(f"{before} {surface}", phrase) for phrase in words.not_after)
 
     def _settle(self, text: str, found: list[Found]) -> list[Found]:
         """Keep an ambiguous word only where a person is meant, or where it is joined to a word that was kept."""
@@ -92,17 +143,17 @@ class Finder:
     def _speaks_of_people(self, text: str, each: Found) -> bool:
         following = _NEXT.match(text, each.end)
         next_word = following[1].lower().replace("’", "'").removesuffix("'s") if following else ""
-        if next_word in self._people:
+        if next_word in self._words["nouns"]:
             return True
         # "a young black single mother": one adjective in between
-        if following and next_word not in self._function_words:
+        if following and next_word not in self._words["function_words"]:
             after = _NEXT.match(text, following.end())
-            if after and after[1].lower() in self._people:
+            if after and after[1].lower() in self._words["nouns"]:
                 return True
-        before = _BEFORE.search(text[max(0, each.start - 40) : each.start].lower().replace("’", "'"))
-        if not before or (next_word and next_word not in self._function_words):
+        earlier, last = _two_before(text, each.start)
+        if not last or (next_word and next_word not in self._words["function_words"]):
             return False
-        return before[2] in self._subjects or f"{(before[1] or '').strip()} {before[2]}" in self._subjects
+        return last in self._words["subjects"] or f"{earlier} {last}" in self._words["subjects"]
 
 
 def as_template(text: str, found: Sequence[Found]) -> str:
@@ -117,6 +168,17 @@ def as_template(text: str, found: Sequence[Found]) -> str:
         pieces += [escape(text[end : each.start]), f"{{{each.slot}:{each.mode}}}" if each.mode else f"{{{each.slot}}}"]
         end = each.end
     return "".join(pieces) + escape(text[end:])
+
+
+def _two_before(text: str, start: int) -> tuple[str, str]:
+    """The two words before a place, in lower case; empty where there are none."""
+    found = _BEFORE.search(text[max(0, start - 40) : start].lower().replace("’", "'"))
+    return ((found[1] or "").strip(), found[2]) if found else ("", "")
+
+
+def _ends(before: str, phrase: str) -> bool:
+    """Whether a text ends in a phrase, whole words."""
+    return before.endswith(phrase) and not before[: -len(phrase)][-1:].isalnum()
 
 
 @cache

@@ -151,6 +151,29 @@ def plural_verb(verb: str, following: str = "") -> str:
     return verb[:-1]
 
 
+_FURTHER = re.compile(
+    r"(\bthey\s+(?:(?!\b(?:that|who|which|because|when|if|while|he|she|it)\b)[^.;:!?])*?(?:\b(?:and|or|but)|,)\s+(?:[a-z]+ly\s+|also\s+)?)"
+    r"(has|is|was|does|says|goes|loves|likes|wants|needs|knows|thinks|makes|takes|gets|gives|keeps|helps|feels|comes|brings|believes"
+    r"|enjoys|hates|teaches|speaks|eats|tries|sings|writes|reads|lives|works|deserves|seems|becomes|tells|asks|finds|sees|pays|spends"
+    r"|cares|owns)\b",
+    re.IGNORECASE,
+)
+
+
+def further_verbs(text: str) -> str:
+    """The second and third verb of "they", as in "he works and loves": common verbs only, for a plural noun looks the same.
+
+    >>> further_verbs("they work hard, love cats and dogs and has a car")
+    'they work hard, love cats and dogs and have a car'
+    """
+    for _ in range(4):
+        mended = _FURTHER.sub(lambda found: found[1] + plural_verb(found[2]), text)
+        if mended == text:
+            break
+        text = mended
+    return text
+
+
 def possessive(fill: str, *, plural: bool) -> str:
     """What follows a fill to make it a possessive.
 
@@ -165,10 +188,16 @@ def starts_sentence(before: str) -> bool:
 
     >>> starts_sentence(""), starts_sentence("Well. "), starts_sentence('She said "'), starts_sentence("the ")
     (True, True, False, False)
+    >>> starts_sentence('She said: "')
+    True
     """
+    if _SPEECH.search(before):
+        return True
     stripped = before.rstrip(" \t\"'“‘(*_>-")
     return not stripped or stripped[-1] == "\n" or (stripped[-1] in ".!?…" and stripped != before)
 
+
+_SPEECH = re.compile(r"[:,]\s*[\"'“‘]$")
 
 # The mark left where a fill was taken out; no text holds it.
 GAP = "\x00"

@@ -33,6 +33,9 @@ class Lexicon:
     aliases: Mapping[str, str] = field(default_factory=dict)
     companions: frozenset[str] = frozenset()
     adjective_of: Mapping[str, str] = field(default_factory=dict)
+    noun_of: Mapping[str, str] = field(default_factory=dict)
+    plural_of: Mapping[str, str] = field(default_factory=dict)
+    alone_of: Mapping[str, str] = field(default_factory=dict)
     ambiguous: frozenset[str] = frozenset()
     not_before: tuple[str, ...] = ()
     not_after: tuple[str, ...] = ()
@@ -88,6 +91,9 @@ def parse_lexicon(data: Mapping[str, Any], where: str) -> Lexicon:
         aliases=dict(data.get("aliases", {})),
         companions=frozenset(data.get("companions", {}).get("slots", ())),
         adjective_of=dict(data.get("adjective_of", {})),
+        noun_of=dict(data.get("noun_of", {})),
+        plural_of=dict(data.get("plural_of", {})),
+        alone_of=dict(data.get("alone_of", {})),
         ambiguous=frozenset(word.lower() for word in doubt.get("words", ())),
         not_before=tuple(doubt.get("not_before", ())),
         not_after=tuple(doubt.get("not_after", ())),
