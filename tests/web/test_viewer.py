@@ -10,6 +10,7 @@ import pytest
 
 from fairwitness import runs, tables
 from fairwitness.errors import InputError
+from fairwitness.files import file_hash
 from fairwitness.web.guard import choose_token
 from fairwitness.web.viewer import application
 
@@ -51,7 +52,8 @@ def shelf(tmp_path: Path) -> Path:
     tables.write(pl.DataFrame({"comment": TEXTS}), source)
     scores = {"idx": range(5), "pred": [1, 0, 0, 1, None], "score": [1.0, -1, -2, 3, None], "error": [None] * 4 + ["no text"]}
     frame = pl.DataFrame({**scores, "target": [0.0, 0.0, 1.0, 1.0, 1.0], "female": [0.0, 1.0, 0.2, None, 0.0]})
-    with runs.open_run(out, "zeroshot", {"in": str(source), "text_col": "comment", "label_col": "target"}) as run:
+    data, inputs = {"in": file_hash(source)}, {"in": source}
+    with runs.open_run(out, "zeroshot", {"text_col": "comment", "label_col": "target"}, data=data, inputs=inputs) as run:
         tables.write(frame, out)
         run.seal([out], {"asked": 5, "scored": 4, "failed": 1})
     with pytest.raises(KeyboardInterrupt), runs.open_run(tmp_path / "runs" / "two" / "s.parquet", "zeroshot", {}):

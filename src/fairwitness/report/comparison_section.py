@@ -4,8 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from fairwitness.report.page import Chart, Finding, Section, Table, render
-from fairwitness.report.svg import Interval, interval_chart
+from fairwitness.report.content import Finding, Interval, IntervalChart, Section, Table
 
 HOW = {
     "paired": "Both judged the same rows, so rows are compared with themselves (paired bootstrap).",
@@ -13,11 +12,6 @@ HOW = {
     "from intervals": "Values are compared through their intervals, as if the samples were independent, which is cautious.",
 }
 MOST_LINES = 40
-
-
-def page(changes: pl.DataFrame, facts: dict[str, Any]) -> str:
-    """The comparison as one page."""
-    return render(f"{facts['a']} and {facts['b']}", [section(changes, facts)])
 
 
 def section(changes: pl.DataFrame, facts: dict[str, Any]) -> Section:
@@ -41,7 +35,7 @@ def _findings(clear: pl.DataFrame) -> list[Finding]:
     return found
 
 
-def _chart(metric: str, part: pl.DataFrame) -> Chart | None:
+def _chart(metric: str, part: pl.DataFrame) -> IntervalChart | None:
     rows = part.drop_nulls("change").sort("change", descending=True).head(MOST_LINES)
     if rows.is_empty():
         return None
@@ -53,4 +47,4 @@ def _chart(metric: str, part: pl.DataFrame) -> Chart | None:
         for row in rows.iter_rows(named=True)
     ]  # fmt: skip
     name = metric.replace("_", " ")
-    return Chart(f"Change of {name}", interval_chart(lines, name=f"change of {name} (after − before)"), "Grey: no clear change.")
+    return IntervalChart(f"Change of {name}", lines, f"change of {name} (after − before)", note="Grey: no clear change.")

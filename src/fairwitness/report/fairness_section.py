@@ -4,9 +4,8 @@ from typing import Any
 
 import polars as pl
 
-from fairwitness.report.page import Block, Chart, Finding, Section, Table
+from fairwitness.report.content import Block, Finding, HeatMap, Interval, IntervalChart, Section, Table
 from fairwitness.report.recorded import Recorded
-from fairwitness.report.svg import Interval, heat_map, interval_chart
 
 # gap → (its name for a reader, what a positive value means in a sentence)
 GAPS = {
@@ -74,7 +73,7 @@ def _findings(gaps: pl.DataFrame) -> list[Finding]:
     return found
 
 
-def _gap_chart(gaps: pl.DataFrame, name: str) -> Chart | None:
+def _gap_chart(gaps: pl.DataFrame, name: str) -> IntervalChart | None:
     if gaps.is_empty():
         return None
     ordered = gaps.sort(pl.col("value").fill_null(float("-inf")), descending=True)
@@ -83,7 +82,7 @@ def _gap_chart(gaps: pl.DataFrame, name: str) -> Chart | None:
         for r in ordered.iter_rows(named=True)
     ]
     note = "Dots are values, bars 95 % intervals, the dashed line is no difference. Identities with too few rows are undefined."
-    return Chart(f"{name}, by identity", interval_chart(lines, name=f"{name} (identity named − not named)"), note)
+    return IntervalChart(f"{name}, by identity", lines, f"{name} (identity named − not named)", note=note)
 
 
 def _tables(recorded: Recorded) -> list[Block]:
@@ -110,26 +109,19 @@ def _multigroup(recorded: Recorded) -> list[Block]:
     if table is None:
         return []
     blocks: list[Block] = []
-    cells = table.filter(pl.col("metric").is_in(["statistical_parity", "equal_opportunity"]), pl.col("group").is_not_null())
-    for (metric, attribute), part in cells.group_by(["metric", "attribute"], maintain_order=True):
+    measured = table.filter(pl.col("metric").is_in(["statistical_parity", "equal_opportunity"]), pl.col("group").is_not_null())
+    for (metric, attribute), part in measured.group_by(["metric", "attribute"], maintain_order=True):
         groups, classes = (part[name].cast(pl.String).unique(maintain_order=True).to_list() for name in ("group", "class"))
         by_place = {(str(r["class"]), str(r["group"])): r for r in part.iter_rows(named=True)}
-        values = [[_of(by_place, one, group, "value") for group in groups] for one in classes]
-        hints = [[_words(by_place.get((one, group)), one, group) for group in groups] for one in classes]
+        cells = [[_grid_cell(by_place.get((one, group)), one, group) for group in groups] for one in classes]
         title = f"{str(metric).replace('_', ' ').capitalize()}: class by {attribute}"
-        blocks.append(Chart(title, heat_map([f"class {one}" for one in classes], groups, values, name=title, hints=hints)))
+        blocks.append(HeatMap(title, [f"class {one}" for one in classes], groups, cells))
     return blocks
 
 
-def _of(by_place: dict[tuple[str, str], dict[str, Any]], one: str, group: str, column: str) -> float | None:
-    row = by_place.get((one, group))
-    return None if row is None else row[column]
-
-
-def _words(row: dict[str, Any] | None, one: str, group: str) -> str:
-    if row is None or row["value"] is None:
-        return f"class {one}, group {group}"
-    return f"class {one}, group {group}: {row['value']:.3f}, 95 % interval {row['low']:.3f} to {row['high']:.3f}, n = {row['n']:,}"
+def _grid_cell(row: dict[str, Any] | None, one: str, group: str) -> Interval:
+    row = row or dict.fromkeys(("value", "low", "high", "n"))
+    return Interval(f"class {one}, group {group}", row["value"], row["low"], row["high"], row["n"])
 
 
 def _skipped(groups: pl.DataFrame | None) -> list[str]:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-from fairwitness.report.page import Section, render
+from fairwitness.errors import listing
+from fairwitness.report.content import Section
 from fairwitness.report.recorded import Recorded, recorded_in
 
 # kind of audit → where its section is made
@@ -28,11 +28,6 @@ MAKERS: dict[str, str] = {
 STEPS = ("counterfactual templates", "counterfactual expand", "counterfactual score")
 
 
-def page_of(folders: Sequence[Path], *, title: str = "Fair Witness report") -> str:
-    """The report over one or more run folders, as HTML."""
-    return render(title, sections_of(folders))
-
-
 def sections_of(folders: Sequence[Path]) -> list[Section]:
     """One section per audit in the folders, each with its provenance and an anchor of its own."""
     made: list[Section] = []
@@ -42,7 +37,7 @@ def sections_of(folders: Sequence[Path]) -> list[Section]:
             if recorded.kind in STEPS and recorded.finished:
                 continue
             section = make_section(recorded)
-            made.append(replace(section, anchor=f"{recorded.name}-{number}", provenance=provenance(recorded)))
+            made.append(replace(section, anchor=f"{'-'.join(recorded.name.split())}-{number}", source=recorded))
             places.append(f"{folder.name}/{recorded.name}")
     titles = [section.title for section in made]
     # Two audits of one kind are told apart by where they lie.
@@ -61,37 +56,21 @@ def make_section(recorded: Recorded) -> Section:
             limits=[f"{recorded.name} is unfinished: it says nothing yet."],
         )
     if recorded.kind not in MAKERS:
-        return Section(recorded.kind or recorded.name, [coverage(recorded)])
-    module, _, function = MAKERS[recorded.kind].partition(":")
-    section: Section = getattr(import_module(module), function)(recorded)
-    return section
+        section = Section(recorded.kind or recorded.name, [coverage(recorded)])
+    else:
+        module, _, function = MAKERS[recorded.kind].partition(":")
+        section = getattr(import_module(module), function)(recorded)
+    if not recorded.damaged:
+        return section
+    words = f"Gone, or changed since {recorded.name} wrote them: {listing(recorded.damaged)}. Run it again to have them back."
+    return replace(section, limits=[*section.limits, words])
 
 
 def coverage(recorded: Recorded) -> str:
     """How much could be scored, as a sentence."""
     asked, failed = recorded.counts.get("asked"), recorded.counts.get("failed", 0)
     if not asked:
-        return f"Outputs: {', '.join(recorded.entry.get('outputs', {}))}."
+        return f"Outputs: {', '.join(recorded.outputs) or 'none'}."
     if not failed:
         return f"All {asked:,} rows could be scored."
     return f"{asked - failed:,} of {asked:,} rows could be scored; {failed:,} failed and are counted in no rate."
-
-
-def provenance(recorded: Recorded) -> dict[str, Any]:
-    """Where the numbers came from and how to get them again."""
-    entry = recorded.entry
-    facts: dict[str, Any] = {"command": " ".join(entry.get("command", []))}
-    facts |= {name: value for name, value in _flat(recorded.question).items() if value not in (None, "", [], {})}
-    facts |= {f"data: {name}": digest for name, digest in entry.get("data", {}).items()}
-    facts["seconds"] = entry.get("seconds", "")
-    facts["finished"] = entry.get("finished", "")
-    facts["versions"] = ", ".join(f"{name} {version}" for name, version in entry.get("versions", {}).items())
-    return facts
-
-
-def _flat(value: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, inner in value.items():
-        name = f"{prefix}{key}"
-        found |= _flat(inner, f"{name}.") if isinstance(inner, dict) else {name: inner}
-    return found

@@ -2,9 +2,8 @@
 
 import polars as pl
 
-from fairwitness.report.page import Block, Chart, Finding, Section, Table
+from fairwitness.report.content import Block, Finding, Interval, IntervalChart, Section, Table
 from fairwitness.report.recorded import Recorded
-from fairwitness.report.svg import Interval, interval_chart
 
 CHARTS = {
     "reference_ss": ("Stereotype score (SS): 50 is no preference", 50.0),
@@ -54,15 +53,15 @@ def crows_section(recorded: Recorded) -> Section:
     chosen = measured.filter(pl.col("metric").str.contains("stereotype"))
     rows = [Interval(_place(row), row["value"], row["low"], row["high"], row["n"]) for row in chosen.iter_rows(named=True)]
     ideal = 50.0 if any((line.value or 0) > 1 for line in rows) else 0.5
-    return Section("CrowS-Pairs", lede, (), [Chart(name, interval_chart(rows, name=name, ideal=ideal))])
+    return Section("CrowS-Pairs", lede, (), [IntervalChart(name, rows, name, ideal=ideal)])
 
 
-def _chart(rows: pl.DataFrame, name: str, ideal: float) -> Chart:
+def _chart(rows: pl.DataFrame, name: str, ideal: float) -> IntervalChart:
     lines = [
         Interval(_place(row), row["value"], row["low"], row["high"], row["n"], muted=(row["n"] or 0) < 30, series=row["attribute"])
         for row in rows.iter_rows(named=True)
     ]
-    return Chart(name, interval_chart(lines, name=name, ideal=ideal), "The dashed line is the ideal. Grey: fewer than 30 items.")
+    return IntervalChart(name, lines, name, ideal=ideal, note="The dashed line is the ideal. Grey: fewer than 30 items.")
 
 
 def _table(cells: pl.DataFrame) -> Table:

@@ -4,9 +4,8 @@ import polars as pl
 
 from fairwitness import tables
 from fairwitness.errors import FairWitnessError
-from fairwitness.report.page import Block, Chart, Example, Section, Table, Word
+from fairwitness.report.content import Block, Example, Interval, IntervalChart, Section, Table, Word
 from fairwitness.report.recorded import Recorded
-from fairwitness.report.svg import Interval, interval_chart
 
 MOST_EXAMPLES = 25
 
@@ -38,7 +37,7 @@ def explained_section(recorded: Recorded) -> Section:
     if converged is not None and converged < table.height:
         limits.append(f"{table.height - converged:,} of {table.height:,} explanations did not converge; they are marked.")
     shares = _shares(recorded)
-    return Section("Explanations", lede, (), shares, examples=_examples(table), limits=limits)
+    return Section("Explanations", lede, (), shares, examples=explained_examples(table), limits=limits)
 
 
 def _spread(frame: pl.DataFrame | None) -> list[Block]:
@@ -53,9 +52,10 @@ def _spread(frame: pl.DataFrame | None) -> list[Block]:
     for name, part in groups.items():
         score = part["score"].drop_nulls()
         if len(score):
-            lines.append(Interval(name, score.median(), score.quantile(0.05), score.quantile(0.95), len(score)))  # type: ignore[arg-type]
+            ends = score.quantile(0.05), score.quantile(0.95)
+            lines.append(Interval(name, score.median(), *ends, len(score), between="middle 90 %"))  # type: ignore[arg-type]
     note = "Dots are medians; bars hold the middle 90 % of the texts (not an interval of the median)."
-    return [Chart("Where the scores lie", interval_chart(lines, name="score", ideal=0.0), note)]
+    return [IntervalChart("Where the scores lie", lines, "score", note=note)]
 
 
 def _shares(recorded: Recorded) -> list[Block]:
@@ -73,7 +73,8 @@ def _shares(recorded: Recorded) -> list[Block]:
     return blocks
 
 
-def _examples(table: pl.DataFrame) -> list[Example]:
+def explained_examples(table: pl.DataFrame) -> list[Example]:
+    """Explained rows with their words' weights; rows that failed have none."""
     examples = []
     for row in table.head(MOST_EXAMPLES).iter_rows(named=True):
         words, weights = row.get("words"), row.get("word_weights")
