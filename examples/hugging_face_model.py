@@ -28,7 +28,7 @@ fw.zero_shot(
         calibrate="prior",
         base_rate=0.5,
         out=folder / "scores.parquet",
-    )  # fmt: skip
+    )
 )
 result = fw.audit_fairness(
     fw.FairnessConfig(

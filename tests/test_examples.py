@@ -64,10 +64,6 @@ def test_own_scorer(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "gender:" in done.stdout
     assert (tmp_path / "runs" / "own_scorer" / "report.html").is_file()
-    assert (
-        "fairwitness.scorers"
-        in tomllib.loads((EXAMPLES / "scorer_plugin" / "pyproject.toml").read_text())["project"]["entry-points"]
-    )
 
 
 def test_the_workflow_is_valid_and_its_commands_run(tmp_path: Path) -> None:
