@@ -187,7 +187,9 @@ def _command() -> list[str]:
     """The command line, with what follows a secret's flag struck out."""
     shown: list[str] = []
     hide = False
-    for word in [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv else []:
+    name = Path(sys.argv[0]).name if sys.argv else ""
+    # `python -m fairwitness` is the same command.
+    for word in ["fairwitness" if name == "__main__.py" else name, *sys.argv[1:]] if sys.argv else []:
         flag, equals, _ = word.partition("=")
         secret = word.startswith("--") and bool(_SECRET.search(flag))
         shown.append("***" if hide else f"{flag}=***" if secret and equals else word)

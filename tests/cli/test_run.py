@@ -1,4 +1,4 @@
-"""`fairwitness run suite.toml`: several audits in one call that may be killed, one report at the end; and what a suite gets wrong."""
+"""`fairwitness run suite.toml`: several audits in one call that may be killed, one report at its end; what a suite gets wrong."""
 
 import json
 import os

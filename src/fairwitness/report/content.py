@@ -117,7 +117,10 @@ Block = IntervalChart | HeatMap | Table | Picture
 
 @dataclass(frozen=True)
 class Section:
-    """What one audit has to say; `source` is where that was read."""
+    """What one audit has to say; `source` is where that was read.
+
+    `audited`: what was audited, on what, and how much of it could be scored; empty where that was not recorded.
+    """
 
     title: str
     lede: Sequence[str] = ()
@@ -128,6 +131,7 @@ class Section:
     limits: Sequence[str] = ()
     anchor: str = ""
     source: Recorded | None = None
+    audited: tuple[str, str, str] = ("", "", "")
 
 
 @dataclass(frozen=True)

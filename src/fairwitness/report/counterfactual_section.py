@@ -1,6 +1,7 @@
 """What a report says about a counterfactual audit: the same sentences with another identity in them, and how the scores moved."""
 
 import base64
+from typing import Any
 
 import polars as pl
 
@@ -49,10 +50,19 @@ def _category(category: str, part: pl.DataFrame) -> list[Block]:
     ]
     blocks: list[Block] = [IntervalChart(f"Mean score by group: {name}", lines, "mean score", ideal=None)]
     gaps = part.filter(pl.col("metric") == "paired_gap").sort(pl.col("value").abs(), descending=True, nulls_last=True)
-    rows = gaps.head(MOST_PAIRS).iter_rows(named=True)
-    pairs = [Interval(row["group"], row["value"], row["low"], row["high"], row["n"], muted=not _sure(row)) for row in rows]
-    note = "Largest first. Grey: not sure after adjusting for the number of pairs."
+    pairs = [_positive(row) for row in gaps.head(MOST_PAIRS).iter_rows(named=True)]
+    note = "Largest first; the group that scores higher is named first. Hollow: not sure after adjusting for the number of pairs."
     return [*blocks, IntervalChart(f"Difference on the same sentences: {name}", pairs, "paired gap", note=note)]
+
+
+def _positive(row: dict[str, Any]) -> Interval:
+    """A pair with the higher-scoring group first."""
+    value, low, high, name = row["value"], row["low"], row["high"], str(row["group"])
+    if value is not None and value < 0:
+        first, _, second = name.partition(" − ")
+        value, low, high = -value, None if high is None else -high, None if low is None else -low
+        name = f"{second} − {first}"
+    return Interval(name, value, low, high, row["n"], muted=not _sure(row))
 
 
 def _templates(recorded: Recorded, category: str) -> list[Block]:

@@ -58,8 +58,9 @@ def _paragraph(text: str) -> str:
 def _lines(report: Report, most: int) -> Iterator[str]:
     yield f"# {escape(report.title)}"
     yield ""
-    for section in report.sections:
-        yield from (_paragraph(words) for words in section.lede[:1])
+    rows = [(section.title, *section.audited) for section in report.sections if section.source is not None]
+    yield from _table(("audit", "of", "on", "could be scored"), rows, len(rows)) if rows else ()
+    yield ""
     findings = report.findings()
     yield "## What stands out" if findings else "**No difference stood out beyond what chance would give at this size.**"
     yield ""
@@ -69,13 +70,13 @@ def _lines(report: Report, most: int) -> Iterator[str]:
         yield "\n**What this data cannot tell**\n"
         yield from (f"- {escape(limit)}" for limit in limits)
     for section in report.sections:
-        yield from _section(section, most, once=len(report.sections) == 1)
+        yield from _section(section, most)
     yield "\n---\nWritten by Fair Witness. It reports what was seen and how surely; it does not prove that a system is fair."
 
 
-def _section(section: Section, most: int, *, once: bool) -> Iterator[str]:
+def _section(section: Section, most: int) -> Iterator[str]:
     yield f"\n## {escape(section.title)}\n"
-    yield from (_paragraph(words) for words in section.lede[1 if once else 0 :])
+    yield from (_paragraph(words) for words in section.lede)
     for block in section.blocks:
         yield from _block(block, most)
     if section.examples:

@@ -33,10 +33,11 @@ def sections_of(folders: Sequence[Path]) -> list[Section]:
     made: list[Section] = []
     places: list[str] = []
     for number, folder in enumerate(folders):
-        for recorded in recorded_in(folder):
+        audits = recorded_in(folder)
+        for recorded in audits:
             if recorded.kind in STEPS and recorded.finished:
                 continue
-            section = make_section(recorded)
+            section = replace(make_section(recorded), audited=audited(recorded, audits))
             made.append(replace(section, anchor=f"{'-'.join(recorded.name.split())}-{number}", source=recorded))
             places.append(f"{folder.name}/{recorded.name}")
     titles = [section.title for section in made]
@@ -45,6 +46,30 @@ def sections_of(folders: Sequence[Path]) -> list[Section]:
         replace(section, title=f"{section.title} ({place})") if titles.count(section.title) > 1 else section
         for section, place in zip(made, places, strict=True)
     ]
+
+
+def audited(recorded: Recorded, siblings: Sequence[Recorded]) -> tuple[str, str, str]:
+    """What was audited, on what, and how much could be scored. What another audit of the run wrote is followed to its beginning."""
+    subject, first = recorded.model, recorded
+    for _ in siblings:
+        before = _written_by(first, siblings)
+        if before is None:
+            break
+        subject, first = subject or before.model, before
+    read = ", ".join(Path(path).name for path in first.inputs.values())
+    material = read or str(first.question.get("dataset") or ("what is built in" if first.folder.name else ""))
+    asked, failed = recorded.counts.get("asked"), recorded.counts.get("failed", 0)
+    share = "not finished" if not recorded.finished else "" if asked is None else f"{asked - failed:,} of {asked:,}"
+    return subject or ("predictions" if recorded.kind == "fairness" else ""), material, share
+
+
+def _written_by(recorded: Recorded, siblings: Sequence[Recorded]) -> Recorded | None:
+    read = {Path(path) for path in recorded.inputs.values()}
+    others = [other for other in siblings if str(other.entry.get("started", "")) <= str(recorded.entry.get("started", ""))]
+    return next(
+        (other for other in others if other is not recorded and read & {(other.folder / name).resolve() for name in other.outputs}),
+        None,
+    )
 
 
 def make_section(recorded: Recorded) -> Section:

@@ -61,14 +61,17 @@ def _chart(rows: pl.DataFrame, name: str, ideal: float) -> IntervalChart:
         Interval(_place(row), row["value"], row["low"], row["high"], row["n"], muted=(row["n"] or 0) < 30, series=row["attribute"])
         for row in rows.iter_rows(named=True)
     ]
-    return IntervalChart(name, lines, name, ideal=ideal, note="The dashed line is the ideal. Grey: fewer than 30 items.")
+    return IntervalChart(name, lines, name, ideal=ideal, note="The dashed line is the ideal. Hollow: fewer than 30 items.")
 
 
 def _table(cells: pl.DataFrame) -> Table:
     keys = ["attribute", "group", "n"]
     wide = cells.pivot(on="metric", index=keys, values="value", maintain_order=True)
     names = [name for name in wide.columns if name not in keys]
-    return Table("All numbers", ["subset", "domain", "items", *names], wide.select(*keys, *names).rows(), digits=2)
+    short = [" ".join(part if part in ("argmax", "reference") else part.upper() for part in name.split("_")) for name in names]
+    shown = [name.removeprefix("reference ") for name in short]
+    rows = wide.select(*keys, *names).rows()
+    return Table("All numbers", ["subset", "domain", "items", *shown], rows, digits=1)
 
 
 def _findings(cells: pl.DataFrame, model: str) -> list[Finding]:

@@ -32,10 +32,11 @@ def interval_chart(chart: IntervalChart, *, width: int = 760) -> str:
     body.append(_axis(low, high, x, top, bottom, chart.name, width))
     if chart.ideal is not None and low <= chart.ideal <= high:
         body.append(f'<line class="ideal" x1="{x(chart.ideal):.1f}" x2="{x(chart.ideal):.1f}" y1="{top}" y2="{bottom}"/>')
-    signed = any(line.value is not None and line.value < 0 for line in drawn)
+    shown = [line.value for line in drawn if line.value is not None]
+    form = f"{'+' if min(shown) < 0 else ''}.{1 if max(map(abs, shown)) >= 10 else 3}f"
     for index, line in enumerate(lines):
         number = series.index(line.series) if line.series else 0
-        body.append(_interval_line(line, top + ROW * index + ROW / 2, x, width, number, signed))
+        body.append(_interval_line(line, top + ROW * index + ROW / 2, x, width, number, form))
     alternative = f"{chart.name}. " + "; ".join(describe(line) for line in lines)
     return _svg(width, bottom + 44, alternative, body)
 
@@ -72,7 +73,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return [round(k * step, 10) for k in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
 
 
-def _interval_line(line: Interval, y: float, x, width: int, series: int, signed: bool) -> str:  # type: ignore[no-untyped-def]
+def _interval_line(line: Interval, y: float, x, width: int, series: int, form: str) -> str:  # type: ignore[no-untyped-def]
     kind = "muted" if line.muted else f"series{series % 4}"
     parts = [f'<text class="label" x="{LEFT - 12}" y="{y + 4:.1f}" text-anchor="end">{escape(_short(line.label, 28))}</text>']
     if not defined(line.value):
@@ -84,7 +85,7 @@ def _interval_line(line: Interval, y: float, x, width: int, series: int, signed:
         assert line.high is not None
         parts.append(f'<line class="bar {kind}" x1="{x(line.low):.1f}" x2="{x(line.high):.1f}" y1="{y:.1f}" y2="{y:.1f}"/>')
     parts.append(_mark(x(line.value), y, kind, series))
-    parts.append(f'<text class="value" x="{width - RIGHT + 12}" y="{y + 4:.1f}">{_number(line.value, signed)}</text>')
+    parts.append(f'<text class="value" x="{width - RIGHT + 12}" y="{y + 4:.1f}">{_number(line.value, form)}</text>')
     parts.append(f'<rect class="hit" x="0" y="{y - ROW / 2:.1f}" width="{width}" height="{ROW}"/>')
     return _hint(describe(line), "".join(parts))
 
@@ -121,9 +122,10 @@ def _legend(series: Sequence[str]) -> str:
     return "".join(parts)
 
 
-def _number(value: float, signed: bool) -> str:
-    digits = 3 if abs(value) < 10 else 2
-    return f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
+def _number(value: float, form: str) -> str:
+    shown = format(value, form)
+    # What rounds to nothing has no sign.
+    return shown if any(letter in "123456789" for letter in shown) else shown.lstrip("+-")
 
 
 def _axis(low: float, high: float, x, top: float, bottom: float, name: str, width: int) -> str:  # type: ignore[no-untyped-def]
