@@ -41,7 +41,13 @@ class Recorded:
     @property
     def inputs(self) -> dict[str, str]:
         """Where the files that were read lay, by the option that named them."""
-        return {name: str(path) for name, path in self._mapping("inputs").items()}
+        return {name: path for name, path in self._mapping("inputs").items() if isinstance(path, str)}
+
+    def input_file(self, name: str) -> Path | None:
+        """A file that was read, if it is still the same: where it lay, or in the run's folder, which may have moved since."""
+        path, digest = self.inputs.get(name), self.data.get(name)
+        places = [Path(path), self.folder / Path(path).name] if path and digest else []
+        return next((place for place in places if digest and is_intact(place, digest)), None)
 
     @property
     def model(self) -> str:

@@ -64,12 +64,13 @@ def audited(recorded: Recorded, siblings: Sequence[Recorded]) -> tuple[str, str,
 
 
 def _written_by(recorded: Recorded, siblings: Sequence[Recorded]) -> Recorded | None:
-    read = {Path(path) for path in recorded.inputs.values()}
+    paths, digests = set(recorded.inputs.values()), set(recorded.data.values())
     others = [other for other in siblings if str(other.entry.get("started", "")) <= str(recorded.entry.get("started", ""))]
-    return next(
-        (other for other in others if other is not recorded and read & {(other.folder / name).resolve() for name in other.outputs}),
-        None,
-    )
+    for other in others:
+        written = {str((other.folder / name).resolve()): digest for name, digest in other.entry.get("outputs", {}).items()}
+        if other is not recorded and (paths & set(written) or digests & set(written.values())):
+            return other
+    return None
 
 
 def make_section(recorded: Recorded) -> Section:

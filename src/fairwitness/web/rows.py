@@ -11,7 +11,7 @@ import polars as pl
 
 from fairwitness import tables
 from fairwitness.errors import FairWitnessError
-from fairwitness.report.recorded import Recorded, is_intact
+from fairwitness.report.recorded import Recorded
 
 OUTCOMES = {
     "true positive": (1, 1),
@@ -46,7 +46,7 @@ class Rows:
 def source_of(recorded: Recorded) -> Path | None:
     """The file with an audit's rows: its main output, or the predictions that a fairness audit read; None where there is none."""
     if recorded.kind == "fairness":
-        return _input(recorded, "preds")
+        return recorded.input_file("preds")
     own = [name for name in recorded.outputs if Path(name).stem == recorded.name and Path(name).suffix in tables.SUFFIXES]
     path = recorded.folder / own[0] if own and recorded.finished else None
     return path if path is not None and path.is_file() else None
@@ -97,7 +97,7 @@ def _belongs(frame: pl.DataFrame, group: str) -> pl.Expr:
 
 def _with_texts(frame: pl.DataFrame, recorded: Recorded) -> pl.DataFrame:
     """Put the scored texts beside their scores where the input file is still the same; else the scores stand alone."""
-    column, source = recorded.question.get("text_col"), _input(recorded, "in")
+    column, source = recorded.question.get("text_col"), recorded.input_file("in")
     if "text" in frame.columns or source is None or not isinstance(column, str) or frame.is_empty():
         return frame
     try:
@@ -144,9 +144,3 @@ def _groups(frame: pl.DataFrame, recorded: Recorded) -> list[str]:
             few = values.head(10_000).n_unique() <= _MOST_VALUES and values.n_unique() <= _MOST_VALUES
             found += [f"{name}={value}" for value in values.unique().drop_nulls().sort().to_list()] if few else []
     return found
-
-
-def _input(recorded: Recorded, name: str) -> Path | None:
-    """Where a file that the audit read lies, if it is still the one that it read."""
-    path = recorded.inputs.get(name)
-    return Path(path) if path and is_intact(Path(path), recorded.data.get(name, "")) else None

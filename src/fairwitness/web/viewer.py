@@ -31,6 +31,7 @@ def application(root: Path, *, token: str | None = None, host: str = "127.0.0.1"
         Route("/", pages.shelf),
         Route("/run", pages.run),
         Route("/pair", pages.pair),
+        Route("/compare", pages.compared),
         Route("/rows", pages.rows),
         Route("/row", pages.row),
         Route("/api/rows", pages.api_rows),
@@ -52,7 +53,7 @@ class _Pages:
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
         self._pages = Environment(loader=PackageLoader("fairwitness.web"), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-        self._pages.filters["shade"] = shade
+        self._pages.filters |= {"shade": shade, "cell": format_cell}
 
     def shelf(self, _request: Request) -> Response:
         runs: list[dict[str, Any]] = [{"name": name, "audits": self._summaries(name)} for name in self._shelf.names()]
@@ -70,6 +71,13 @@ class _Pages:
             self._shelf.audits(name)
         return self._page("pair.html", names=names)
 
+    def compared(self, request: Request) -> Response:
+        names = [request.query_params.get(side, "") for side in ("a", "b")]
+        for name in names:
+            self._shelf.audits(name)
+        folders = [self._shelf.root / name for name in names]
+        return HTMLResponse(render(report_of(folders, title=" and ".join(names))))
+
     def rows(self, request: Request) -> Response:
         run, audit = _which(request)
         rows = self._shelf.rows(run, audit)
@@ -83,7 +91,7 @@ class _Pages:
         if record.is_empty():
             raise InputError(f"There is no row {wanted} in '{audit}' of the run '{run}'.")
         values = record.row(0, named=True)
-        facts = {name: format_cell(values[name], 4) for name in sorted(values, key=_place)}
+        facts = {name: _shown(values[name]) for name in sorted(values, key=_place)}
         return self._page("row.html", run=run, audit=audit, facts=facts, why=self._attribution(run, wanted))
 
     def _attribution(self, run: str, wanted: int) -> Example | None:
@@ -112,7 +120,7 @@ class _Pages:
                     "kind": each.kind,
                     "status": "finished" if each.finished else "not finished",
                     "counts": each.counts,
-                    "when": each.entry.get("finished") or each.entry.get("started", ""),
+                    "when": str(each.entry.get("finished") or each.entry.get("started", ""))[:16].replace("T", " "),
                     "rows": source_of(each) is not None,
                 }
                 for each in self._shelf.audits(name)
@@ -126,6 +134,10 @@ class _Pages:
 
 def _which(request: Request) -> tuple[str, str]:
     return request.query_params.get("run", ""), request.query_params.get("audit", "")
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) and value == value else format_cell(value)
 
 
 def _place(column: str) -> tuple[int, str]:
