@@ -8,33 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
 import pytest
-from tests.report.made_runs import SCRIPT, fairness_run, predictions, unfinished_run, zero_shot_run
+from benchmarks.viewing import ROWS, million_rows
+from tests.report.made_runs import fairness_run, predictions, unfinished_run, zero_shot_run
 from tests.web.conftest import free_port, wait_for
-
-from fairwitness import runs, tables
-from fairwitness.files import file_hash
-
-ROWS = 1_000_000
-
-
-def million_rows(folder: Path) -> Path:
-    """A zero-shot run of a million texts, made in a second or two."""
-    made = np.random.default_rng(0)
-    words = pl.Series(["the women of the town", "a man said so", SCRIPT, "مرحبا بالعالم", "rude words about a neighbour"])
-    source, out = folder / "in.parquet", folder / "scores.parquet"
-    texts = words.gather(made.integers(0, 5, ROWS)) + pl.Series(np.arange(ROWS)).cast(pl.String)
-    tables.write(pl.DataFrame({"comment": texts}), source)
-    columns = {"idx": np.arange(ROWS), "pred": made.integers(0, 2, ROWS), "score": made.normal(size=ROWS)}
-    frame = pl.DataFrame({**columns, "target": made.integers(0, 2, ROWS), "female": made.random(ROWS)})
-    frame = frame.with_columns(error=pl.when(pl.col("idx") % 1000 == 7).then(pl.lit("no answer")))
-    data, inputs = {"in": file_hash(source)}, {"in": source}
-    question = {"model": "m", "text_col": "comment", "label_col": "target"}
-    with runs.open_run(out, "zeroshot", question, data=data, inputs=inputs) as run:
-        run.seal([tables.write(frame, out)], {"asked": ROWS, "scored": ROWS - ROWS // 1000, "failed": ROWS // 1000})
-    return folder
 
 
 @pytest.fixture
