@@ -78,6 +78,9 @@ def _matching(ours: list[Recorded], theirs: list[Recorded], a: Path, b: Path) ->
     for where, each in [*((a, one) for one in ours), *((b, one) for one in theirs)]:
         if not each.finished and each.kind:
             raise InputError(f"'{each.name}' in {where} has not finished. Run its command again before comparing.")
+        broken = [name for name in each.damaged if name.endswith((".measurements.parquet", ".counts.parquet"))]
+        if broken:
+            raise InputError(f"{where / broken[0]} is gone or was changed since it was written. Run '{each.name}' again first.")
     pairs = []
     for one in ours:
         same = [other for other in theirs if other.kind == one.kind and other.has("measurements.parquet")]

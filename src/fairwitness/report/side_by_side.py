@@ -35,9 +35,10 @@ def side_by_side(audits: Sequence[Recorded]) -> Section | None:
         blocks += [*charts, _table(kind, present)] if charts else []
     if not blocks:
         return None
-    lede = [f"{len({each.folder for each in audits})} runs side by side, a line for each, where they measured the same thing."]
+    several = len({each.folder for each in audits})
+    lede = [f"{several} runs, a line for each, where they measured the same thing."]
     note = "Runs side by side are not tested against each other here: 'fairwitness compare A B' does that for two."
-    return Section("Side by side", lede, (), blocks, limits=[note], anchor="side-by-side")
+    return Section("Side by side", lede, (), blocks, limits=[note] if several > 2 else [], anchor="side-by-side")
 
 
 def _names(audits: Sequence[Recorded]) -> dict[int, str]:
