@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from tests.report.made_runs import (
@@ -17,9 +18,10 @@ from tests.report.made_runs import (
     zero_shot_run,
 )
 
+import fairwitness as fw
 from fairwitness import runs, tables
 from fairwitness.audits.reporting import WRITERS, report_of
-from fairwitness.report.content import Finding, Report, Section, Table
+from fairwitness.report.content import Finding, Picture, Report, Section, Table
 from fairwitness.report.markdown import MOST_IN_ALL
 from fairwitness.report.markdown import render as markdown
 
@@ -224,6 +226,33 @@ def test_a_long_words_chart(tmp_path: Path) -> None:
     frame = predictions(200).rename({"age": LONG[:300]})
     page = WRITERS["html"](report_of([fairness_run(tmp_path, frame, groups=(LONG[:300],))]))
     assert "overflow-wrap" in page
+
+
+def test_a_page_stays_small_enough_to_send(tmp_path: Path) -> None:
+    made = np.random.default_rng(0)
+    flags = {f"identity {n}": made.integers(0, 2, 200) for n in range(400)}
+    classes = {"target": made.integers(0, 40, 200), "pred": made.integers(0, 40, 200)}
+    frame = pl.DataFrame({**classes, "who": np.arange(200) % 150, **flags})
+    binary = frame.with_columns(pl.col("target", "pred") % 2)
+    wide = fw.group_fairness(binary, label="target", pred="pred", flags=list(flags), replicates=20)
+    many = fw.group_fairness(frame, label="target", pred="pred", groups=["who"], replicates=20)
+    pictures = [Picture("p", "data:image/png;base64," + "A" * 900_000, "a") for _ in range(9)]
+    page = WRITERS["html"](Report("big", [*wide.sections(), *many.sections(), Section("pictures", blocks=pictures)]))
+    assert len(page.encode()) < 5_000_000
+    assert page.count("Left out to keep this page small") == 7
+    assert "those at both ends" in page
+
+
+def test_an_audit_that_nothing_is_known_of_shows_its_tables(tmp_path: Path) -> None:
+    small, texts = tmp_path / "ways.csv", tmp_path / "drafts.csv"
+    with runs.open_run(small, "of another package", {}) as run:
+        tables.write(pl.DataFrame({"way": ["a", "b"], "value": [0.5, None], "n": [3, 0]}), small)
+        tables.write(pl.DataFrame({"text": ["an offensive text, as long as texts are, " * 3]}), texts)
+        run.seal([small, texts], {"asked": 2, "scored": 1, "failed": 1})
+    [section] = report_of([tmp_path]).sections
+    assert [block.title for block in section.blocks] == ["ways.csv"]
+    assert "1 of 2 rows could be scored" in section.lede[0]
+    assert "offensive" not in WRITERS["html"](report_of([tmp_path])).replace("may be offensive", "")
 
 
 def test_findings_are_ranked_over_all_sections() -> None:

@@ -14,7 +14,7 @@ GAPS = {
     "false_positive_rate_difference": ("Difference in false alarms", "wrongly flagged {points} points {more} often"),
     "equal_opportunity_difference": ("Difference in true detections", "rightly flagged {points} points {more} often"),
 }
-FOLD_FROM = 12
+FOLD_FROM, MOST_LINES = 12, 30
 DEFINITIONS = (
     ("Flagged", "The prediction is the positive class, for example toxic."),
     (
@@ -85,12 +85,14 @@ def _gap_chart(gaps: pl.DataFrame, name: str) -> IntervalChart | None:
     if gaps.is_empty():
         return None
     ordered = gaps.sort(pl.col("value").fill_null(float("-inf")), descending=True)
+    cut = f" Of {ordered.height:,} identities, those at both ends." if ordered.height > 2 * MOST_LINES else ""
+    ordered = pl.concat([ordered.head(MOST_LINES), ordered.slice(max(MOST_LINES, ordered.height - MOST_LINES))])
     lines = [
         Interval(r["attribute"], r["value"], r["low"], r["high"], r["n"], muted=not _is_clear(r))
         for r in ordered.iter_rows(named=True)
     ]
     note = "Dots are values, bars 95 % intervals, the dashed line is no difference. Hollow: no clear difference."
-    return IntervalChart(f"{name}, by identity", lines, f"{name} (identity named − not named)", note=note)
+    return IntervalChart(f"{name}, by identity", lines, f"{name} (identity named − not named)", note=note + cut)
 
 
 def _tables(recorded: Recorded) -> list[Block]:

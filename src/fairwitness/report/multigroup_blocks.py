@@ -22,7 +22,7 @@ HEAT_MAPS = {
         "Share of a group's rows of the class that get it. Dashed: no such row.",
     ),
 }
-MOST_LINES = 24
+MOST_LINES, MOST_GROUPS = 24, 24
 
 
 def spread_findings(measured: pl.DataFrame) -> list[Finding]:
@@ -66,11 +66,13 @@ def heat_maps(recorded: Recorded) -> list[Block]:
     measured = table.filter(pl.col("metric").is_in(list(HEAT_MAPS)), pl.col("group").is_not_null())
     for (metric, attribute), part in measured.group_by(["metric", "attribute"], maintain_order=True):
         groups, classes = (part[name].cast(pl.String).unique(maintain_order=True).to_list() for name in ("group", "class"))
+        cut = f" The first {MOST_GROUPS} of {len(groups):,} groups." if len(groups) > MOST_GROUPS else ""
+        groups, classes = groups[:MOST_GROUPS], classes[:MOST_GROUPS]
         by_place = {(str(row["class"]), str(row["group"])): row for row in part.iter_rows(named=True)}
         cells = [[_cell(by_place.get((one, group)), one, f"{attribute} {group}") for group in groups] for one in classes]
         title, note = HEAT_MAPS[str(metric)]
         named = [f"{attribute} {group}" for group in groups]
-        blocks.append(HeatMap(f"{title}, by {attribute}", [f"class {one}" for one in classes], named, cells, note))
+        blocks.append(HeatMap(f"{title}, by {attribute}", [f"class {one}" for one in classes], named, cells, note + cut))
     return blocks
 
 

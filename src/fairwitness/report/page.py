@@ -3,12 +3,13 @@
 How it looks is in templates/report.html; what it says is content.py's.
 """
 
-from fairwitness.report.content import HeatMap, IntervalChart, Report, Table, format_cell
+from fairwitness.report.content import HeatMap, IntervalChart, Picture, Report, Table, format_cell
 from fairwitness.report.provenance import provenance
 from fairwitness.report.svg import heat_map, interval_chart
 
-# A page stays small enough to send; what is cut here is whole in the run's folder.
+# A page stays small enough to send (5 MB); what is cut here is whole in the run's folder.
 MOST_ROWS = 400
+MOST_PICTURE_LETTERS = 2_500_000
 
 
 def render(report: Report) -> str:
@@ -17,12 +18,23 @@ def render(report: Report) -> str:
 
     environment = Environment(loader=PackageLoader("fairwitness.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"cell": format_cell, "shade": shade, "provenance": provenance}
+    environment.filters["identity"] = id
     environment.filters |= {"interval_chart": interval_chart, "heat_map": heat_map}
     environment.tests["number"] = lambda value: isinstance(value, int | float) and not isinstance(value, bool)
     environment.tests["interval_chart"] = lambda block: isinstance(block, IntervalChart)
     environment.tests["heat_map"] = lambda block: isinstance(block, HeatMap)
     environment.tests["table"] = lambda block: isinstance(block, Table)
-    return environment.get_template("report.html").render(report=report, most_rows=MOST_ROWS)
+    return environment.get_template("report.html").render(report=report, most_rows=MOST_ROWS, shown=_pictures_shown(report))
+
+
+def _pictures_shown(report: Report) -> set[int]:
+    """Which pictures the page has room for, by identity: the first ones."""
+    left, shown = MOST_PICTURE_LETTERS, set()
+    for block in (block for section in report.sections for block in section.blocks if isinstance(block, Picture)):
+        left -= len(block.data_uri)
+        if left >= 0:
+            shown.add(id(block))
+    return shown
 
 
 def shade(weight: float) -> str:

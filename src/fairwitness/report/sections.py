@@ -9,8 +9,10 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
+import polars as pl
+
 from fairwitness.errors import listing
-from fairwitness.report.content import Section
+from fairwitness.report.content import Block, Section, Table
 from fairwitness.report.recorded import Recorded, recorded_in
 
 # kind of audit → where its section is made
@@ -24,6 +26,8 @@ MAKERS: dict[str, str] = {
     "counterfactual analyze": "fairwitness.report.counterfactual_section:section",
     "usermodel": "fairwitness.report.user_model_section:section",
 }
+# Of an audit that is not among them: tables up to this many rows, with names up to this long.
+MOST_ROWS, MOST_LETTERS, FOLD_FROM = 200, 60, 20
 # Steps on the way to an audit: where it has finished they have nothing of their own to say.
 STEPS = ("counterfactual templates", "counterfactual expand", "counterfactual score")
 
@@ -82,7 +86,7 @@ def make_section(recorded: Recorded) -> Section:
             limits=[f"{recorded.name} is unfinished: it says nothing yet."],
         )
     if recorded.kind not in MAKERS:
-        section = Section(recorded.kind or recorded.name, [coverage(recorded)])
+        section = Section(recorded.kind or recorded.name, [coverage(recorded)], blocks=_tables(recorded))
     else:
         module, _, function = MAKERS[recorded.kind].partition(":")
         section = getattr(import_module(module), function)(recorded)
@@ -90,6 +94,21 @@ def make_section(recorded: Recorded) -> Section:
         return section
     words = f"Gone, or changed since {recorded.name} wrote them: {listing(recorded.damaged)}. Run it again to have them back."
     return replace(section, limits=[*section.limits, words])
+
+
+def _tables(recorded: Recorded) -> list[Block]:
+    """The tables of an audit that nothing more is known of, where they are short and hold no texts, only names and numbers."""
+    blocks: list[Block] = []
+    for name in recorded.outputs:
+        frame = recorded.table(name) if Path(name).suffix in (".csv", ".parquet") else None
+        if frame is None or not 0 < frame.height <= MOST_ROWS:
+            continue
+        plain = frame.select(pl.selectors.numeric() | pl.selectors.boolean() | pl.selectors.string())
+        longest = plain.select(pl.selectors.string().str.len_chars().max()).row(0) if plain.width else ()
+        if plain.width and max((letters or 0 for letters in longest), default=0) <= MOST_LETTERS:
+            columns = [column.replace("_", " ") for column in plain.columns]
+            blocks.append(Table(name, columns, plain.rows(), folded=plain.height > FOLD_FROM))
+    return blocks
 
 
 def coverage(recorded: Recorded) -> str:
