@@ -38,7 +38,7 @@ def section(recorded: Recorded) -> Section:
     for (category,), part in everything.group_by("attribute", maintain_order=True):
         blocks += [*_category(str(category), part), *_templates(recorded, str(category)), *_pairs(recorded, str(category))]
     blocks += [*_means(recorded), *_mitigation(recorded)]
-    findings = _findings(everything.filter(pl.col("metric") == "paired_gap"))
+    findings = _findings(everything.filter(pl.col("metric") == "paired_gap"), recorded.model or "The scorer")
     return Section("Counterfactual identities", lede, findings, blocks, examples=_worst(recorded), definitions=DEFINITIONS)
 
 
@@ -113,7 +113,7 @@ def _picture(recorded: Recorded, file: str, title: str, alt: str) -> list[Block]
     return [Picture(title, f"data:image/png;base64,{data}", alt)]
 
 
-def _findings(gaps: pl.DataFrame) -> list[Finding]:
+def _findings(gaps: pl.DataFrame, scorer: str) -> list[Finding]:
     found = []
     for row in gaps.drop_nulls(["value", "low", "high"]).iter_rows(named=True):
         if not _sure(row) or "control" in str(row["group"]):
@@ -122,7 +122,7 @@ def _findings(gaps: pl.DataFrame) -> list[Finding]:
         if row["value"] < 0:
             first, second = second, first
         low, high = sorted((abs(row["low"]), abs(row["high"])))
-        words = f"The same sentence scores {abs(row['value']):.2f} higher with '{first}' than with '{second}'"
+        words = f"{scorer} scores the same sentence {abs(row['value']):.2f} higher with '{first}' than with '{second}'"
         words += f" (95 % interval {low:.2f} to {high:.2f})."
         found.append(Finding(words, low, subject=str(row["attribute"])))
     return found

@@ -10,10 +10,10 @@ from math import ceil, floor, isfinite, log10
 
 from fairwitness.report.content import HeatMap, Interval, IntervalChart, defined, describe
 
-ROW, LEFT, RIGHT, TOP = 26, 210, 90, 12
+ROW, LEFT, RIGHT, TOP = 26, 252, 80, 12
 
 
-def interval_chart(chart: IntervalChart, *, width: int = 760) -> str:
+def interval_chart(chart: IntervalChart, *, width: int = 820) -> str:
     """A dot with its interval per line, a dashed line at the ideal value, labels at the left, values at the right."""
     lines = chart.lines
     drawn = [line for line in lines if defined(line.value)]
@@ -54,7 +54,7 @@ def heat_map(chart: HeatMap) -> str:
         body.append(f'<text class="label" {place}>{escape(_short(column, cell // 7))}</text>')
     for i, row in enumerate(chart.rows):
         y = 26 + height * i
-        body.append(f'<text class="label" x="{LEFT - 10}" y="{y + 20}" text-anchor="end">{escape(_short(row, 28))}</text>')
+        body.append(f'<text class="label" x="{LEFT - 10}" y="{y + 20}" text-anchor="end">{escape(_short(row, 36))}</text>')
         for j, one in enumerate(chart.cells[i]):
             body.append(_cell(LEFT + cell * j, y, cell, height, one, peak, signed))
     alternative = f"{chart.title}. " + "; ".join(describe(one) for line in chart.cells for one in line)
@@ -75,7 +75,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 def _interval_line(line: Interval, y: float, x, width: int, series: int, form: str) -> str:  # type: ignore[no-untyped-def]
     kind = "muted" if line.muted else f"series{series % 4}"
-    parts = [f'<text class="label" x="{LEFT - 12}" y="{y + 4:.1f}" text-anchor="end">{escape(_short(line.label, 28))}</text>']
+    parts = [f'<text class="label" x="{LEFT - 12}" y="{y + 4:.1f}" text-anchor="end">{escape(_short(line.label, 36))}</text>']
     if not defined(line.value):
         parts.append(f'<text class="value muted" x="{LEFT + 6}" y="{y + 4:.1f}">undefined</text>')
         return _hint(describe(line), "".join(parts))

@@ -53,7 +53,7 @@ class _Pages:
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
         self._pages = Environment(loader=PackageLoader("fairwitness.web"), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-        self._pages.filters |= {"shade": shade, "cell": format_cell}
+        self._pages.filters |= {"shade": shade, "cell": format_cell, "called": self._called}
 
     def shelf(self, _request: Request) -> Response:
         runs: list[dict[str, Any]] = [{"name": name, "audits": self._summaries(name)} for name in self._shelf.names()]
@@ -63,7 +63,7 @@ class _Pages:
     def run(self, request: Request) -> Response:
         name = request.query_params.get("run", "")
         self._shelf.audits(name)
-        return HTMLResponse(render(report_of([self._shelf.root / name], title=f"Run: {name}")))
+        return HTMLResponse(render(report_of([self._shelf.root / name], title=f"Run: {self._called(name)}")))
 
     def pair(self, request: Request) -> Response:
         names = [request.query_params.get(side, "") for side in ("a", "b")]
@@ -76,7 +76,7 @@ class _Pages:
         for name in names:
             self._shelf.audits(name)
         folders = [self._shelf.root / name for name in names]
-        return HTMLResponse(render(report_of(folders, title=" and ".join(names))))
+        return HTMLResponse(render(report_of(folders, title=" and ".join(map(self._called, names)))))
 
     def rows(self, request: Request) -> Response:
         run, audit = _which(request)
@@ -111,6 +111,10 @@ class _Pages:
         start, count = max(0, _whole(take("start", "0"))), min(MOST_ROWS, max(1, _whole(take("count", "100"))))
         total, frame = self._shelf.find(run, audit, query, start, count)
         return JSONResponse({"total": total, "rows": json.loads(_as_json(frame))})
+
+    def _called(self, name: str) -> str:
+        """A run as people call it; the one that lies in the folder itself has the folder's name."""
+        return self._shelf.root.resolve().name if name == "." else name
 
     def _summaries(self, name: str) -> list[dict[str, Any]]:
         try:
