@@ -115,7 +115,22 @@ def test_lm_eval_and_the_hub_read_it(run: Path) -> None:
     assert "statistical_parity_difference" in lm_eval.make_table(found)
 
 
-def test_a_benchmark_has_hub_entries(tmp_path: Path) -> None:
+def test_a_whole_benchmark_has_hub_entries(tmp_path: Path) -> None:
+    assert hub_entries_of(tmp_path / "sample", max_samples=100)["hub"]["eval_results"] == []
+    found = hub_entries_of(tmp_path / "whole", max_samples=None)
+    assert found["target"]["ss"] == {"reference_ss": 50.0, "reference_lms": 100.0}
+    entries = {entry["dataset"]["task_id"]: entry for entry in found["hub"]["eval_results"]}
+    assert set(entries) == {"reference_ss", "reference_lms"}
+    assert entries["reference_ss"]["dataset"]["id"] == "McGill-NLP/stereoset"
+    assert "target 50.0" in entries["reference_ss"]["notes"]
+    from huggingface_hub import parse_eval_result_entries
+
+    assert {entry.value for entry in parse_eval_result_entries(list(entries.values()))} == {60.0, 90.0}
+
+
+def hub_entries_of(tmp_path: Path, max_samples: int | None) -> dict:
+    """The JSON report of a StereoSet run."""
+    tmp_path.mkdir()
     out = tmp_path / "run" / "ss.csv"
     (tmp_path / "dev.json").write_text("{}")
     rows = [
@@ -124,18 +139,11 @@ def test_a_benchmark_has_hub_entries(tmp_path: Path) -> None:
         for metric, value in (("reference_ss", 60.0), ("reference_lms", 90.0))
     ]
     inputs = {"data": tmp_path / "dev.json"}
-    with runs.open_run(out, "stereoset eval", {"model": "gpt2", "subset": "both"}, inputs=inputs) as run:
+    question = {"model": "gpt2", "subset": "both", "max_samples": max_samples}
+    with runs.open_run(out, "stereoset eval", question, inputs=inputs) as run:
         frame = pl.DataFrame(rows, schema_overrides={"class": pl.String}).with_columns(n=pl.lit(2106), n_failed=pl.lit(0))
         run.seal([tables.write(frame, out.with_suffix(".measurements.parquet"))], {"asked": 2106, "scored": 2106, "failed": 0})
-    found = json.loads(WRITERS["json"](report_of([out.parent])))
-    assert found["target"]["ss"] == {"reference_ss": 50.0, "reference_lms": 100.0}
-    entries = {entry["dataset"]["task_id"]: entry for entry in found["hub"]["eval_results"]}
-    assert set(entries) == {"reference_ss", "reference_lms"}
-    assert entries["reference_ss"]["dataset"]["id"] == "McGill-NLP/stereoset"
-    assert "target 50.0" in entries["reference_ss"]["notes"]
-    from huggingface_hub import parse_eval_result_entries
-
-    assert parse_eval_result_entries(list(entries.values()))[0].value == 60.0
+    return json.loads(WRITERS["json"](report_of([out.parent])))
 
 
 @pytest.mark.parametrize("format_", FORMATS)

@@ -59,8 +59,10 @@ def _shown(tasks: Sequence["Task"]) -> list[tuple["Task", str, dict[str, Any]]]:
 
 
 def _is_benchmark(task: "Task", _metric: str, row: dict[str, Any]) -> bool:
-    """Whether the benchmark itself was read, rather than the few items of the same make that are built in, and all of it."""
-    return task.source.kind in BENCHMARKS and "data" in task.source.inputs and row["group"] in (None, "", "overall")
+    """Whether the whole benchmark was read: neither the few items of the same make that are built in, nor a sample."""
+    source = task.source
+    sampled = source.question.get("max_samples") or source.question.get("max_rows")
+    return source.kind in BENCHMARKS and "data" in source.inputs and not sampled and row["group"] in (None, "", "overall")
 
 
 def _entry(task: "Task", metric: str, row: dict[str, Any]) -> dict[str, Any]:
