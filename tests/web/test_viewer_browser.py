@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +13,10 @@ from tests.report.made_runs import fairness_run, predictions, unfinished_run, ze
 from tests.web.conftest import free_port, wait_for
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The viewer in a process of its own, as a user starts it."""
-    root = tmp_path / "runs"
+    root = tmp_path_factory.mktemp("viewer") / "runs"
     million_rows(root / "million")
     zero_shot_run(fairness_run(root / "small", predictions(150)))
     fairness_run(root / "other", predictions(150, shift=0.0))
