@@ -10,7 +10,7 @@ from typing import Literal
 
 from fairwitness.audits.compare import compare
 from fairwitness.errors import FairWitnessError, InputError
-from fairwitness.files import write_text
+from fairwitness.files import sweep, write_text
 from fairwitness.report import markdown, page, results
 from fairwitness.report.content import Report, Section
 from fairwitness.report.recorded import recorded_in
@@ -51,6 +51,7 @@ def _write(report: Report, config: ReportConfig) -> Path:
     if out.is_dir():
         raise InputError(f"{out} is a folder; a file was expected, such as {out / f'report.{format_}'}.")
     write_text(out, WRITERS[format_](report))
+    sweep(out.parent)
     return out
 
 
