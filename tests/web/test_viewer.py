@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from tests.report.made_runs import fairness_run, predictions, zero_shot_run
 
+import fairwitness as fw
 from fairwitness import runs, tables
 from fairwitness.errors import InputError
 from fairwitness.files import file_hash
@@ -178,6 +179,14 @@ def test_rows_of_a_fairness_audit_are_its_predictions(tmp_path: Path) -> None:
     assert all(row["age"] == 2 and row["pred"] == 1 and row["target"] == 0 for row in chosen)
     assert rows_of(tmp_path / "runs", f"{query}&group=nobody") == []
     assert rows_of(tmp_path / "runs", f"{query}&group=nobody%3D1") == []
+
+
+def test_a_fairness_audit_shows_the_texts_of_the_scores_it_read(tmp_path: Path) -> None:
+    folder = zero_shot_run(tmp_path / "runs" / "z")
+    preds, out = folder / "zs.parquet", folder / "fairness.csv"
+    fw.audit_fairness(fw.FairnessConfig(preds=preds, label_col="target", id_cols=("female",), out=out, charts=False))
+    rows = rows_of(tmp_path / "runs", "run=z&audit=fairness&text=women")
+    assert [row["text"] for row in rows] == ["the women of the town"]
 
 
 def test_attributions_are_found_beside_the_scores(tmp_path: Path) -> None:

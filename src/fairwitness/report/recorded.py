@@ -1,6 +1,6 @@
 """What a run folder recorded about one audit, as the drawing side reads it: its entry in run.json and its tables."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -131,3 +131,14 @@ def recorded_in(folder: Path) -> list[Recorded]:
         raise InputError(f"{folder} holds no run: there is no run.json in it. Run an audit with --out {folder}/… first.")
     order = sorted(entries, key=lambda name: str(entries[name].get("started", "")))
     return [Recorded(folder, name, entries[name]) for name in order]
+
+
+def written_by(recorded: Recorded, siblings: Sequence[Recorded]) -> Recorded | None:
+    """The audit of the same run that wrote what this one read; None where it read something else."""
+    paths, digests = set(recorded.inputs.values()), set(recorded.data.values())
+    others = [other for other in siblings if str(other.entry.get("started", "")) <= str(recorded.entry.get("started", ""))]
+    for other in others:
+        written = {str((other.folder / name).resolve()): digest for name, digest in other.entry.get("outputs", {}).items()}
+        if other is not recorded and (paths & set(written) or digests & set(written.values())):
+            return other
+    return None

@@ -13,7 +13,7 @@ import polars as pl
 
 from fairwitness.errors import listing
 from fairwitness.report.content import Block, Section, Table
-from fairwitness.report.recorded import Recorded, recorded_in
+from fairwitness.report.recorded import Recorded, recorded_in, written_by
 
 # kind of audit → where its section is made
 MAKERS: dict[str, str] = {
@@ -56,7 +56,7 @@ def audited(recorded: Recorded, siblings: Sequence[Recorded]) -> tuple[str, str,
     """What was audited, on what, and how much could be scored. What another audit of the run wrote is followed to its beginning."""
     subject, first = recorded.model, recorded
     for _ in siblings:
-        before = _written_by(first, siblings)
+        before = written_by(first, siblings)
         if before is None:
             break
         subject, first = subject or before.model, before
@@ -65,16 +65,6 @@ def audited(recorded: Recorded, siblings: Sequence[Recorded]) -> tuple[str, str,
     asked, failed = recorded.counts.get("asked"), recorded.counts.get("failed", 0)
     share = "not finished" if not recorded.finished else "" if asked is None else f"{asked - failed:,} of {asked:,}"
     return subject or ("predictions" if recorded.kind == "fairness" else ""), material, share
-
-
-def _written_by(recorded: Recorded, siblings: Sequence[Recorded]) -> Recorded | None:
-    paths, digests = set(recorded.inputs.values()), set(recorded.data.values())
-    others = [other for other in siblings if str(other.entry.get("started", "")) <= str(recorded.entry.get("started", ""))]
-    for other in others:
-        written = {str((other.folder / name).resolve()): digest for name, digest in other.entry.get("outputs", {}).items()}
-        if other is not recorded and (paths & set(written) or digests & set(written.values())):
-            return other
-    return None
 
 
 def make_section(recorded: Recorded) -> Section:

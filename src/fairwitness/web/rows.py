@@ -4,6 +4,7 @@ An input file is read only while its bytes are those that the audit read (its ha
 own score, and a run.json made by somebody else cannot have another file shown.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import polars as pl
 
 from fairwitness import tables
 from fairwitness.errors import FairWitnessError
-from fairwitness.report.recorded import Recorded
+from fairwitness.report.recorded import Recorded, written_by
 
 OUTCOMES = {
     "true positive": (1, 1),
@@ -52,12 +53,15 @@ def source_of(recorded: Recorded) -> Path | None:
     return path if path is not None and path.is_file() else None
 
 
-def load_rows(path: Path, recorded: Recorded) -> Rows:
-    """The rows of an audit with texts and outcomes beside them, where they can be had."""
+def load_rows(path: Path, recorded: Recorded, siblings: Sequence[Recorded] = ()) -> Rows:
+    """The rows of an audit with texts and outcomes beside them, where they can be had.
+
+    The texts of predictions that another audit of the run made are that audit's.
+    """
     frame = tables.read(path)
     if "idx" not in frame.columns:
         frame = frame.with_row_index("idx").cast({"idx": pl.Int64})
-    frame = _with_outcome(_with_texts(frame, recorded), recorded)
+    frame = _with_outcome(_with_texts(frame, written_by(recorded, siblings) or recorded), recorded)
     outcomes = frame["outcome"].unique().drop_nulls().cast(pl.String).sort().to_list() if "outcome" in frame.columns else []
     return Rows(frame, _groups(frame, recorded), outcomes)
 

@@ -70,7 +70,7 @@ class Shelf:
         with self._lock:
             rows = self._kept.get(key)
         if rows is None:
-            rows = load_rows(path, recorded)
+            rows = load_rows(path, recorded, self.audits(name))
             self._keep(self._kept, key, rows, self.most_kept)
         return key, rows
 
