@@ -17,14 +17,12 @@ def check_gap(
 
     `unsure` says what not enough evidence means: "fail" (the default), "skip" or "pass".
     """
-    from fairwitness.audits.gate import measurements_of
-    from fairwitness.metrics.policy import Rule, Verdict, judge_all, overall
-    from fairwitness.report.recorded import recorded_in
+    from fairwitness.audits.gate import judge_run
+    from fairwitness.metrics.policy import Rule, Verdict
 
     rule = Rule(metric=metric, most=most, target=target, attribute=attribute, min_n=min_n)
-    judged = judge_all(measurements_of(recorded_in(Path(run)), Path(run)), [rule])
-    verdict = overall(judged["verdict"].to_list())
-    lines = [_line(row) for row in judged.iter_rows(named=True) if row["verdict"] != "pass"]
+    verdict, result = judge_run(Path(run), [rule])
+    lines = [_line(row) for row in result.table.iter_rows(named=True) if row["verdict"] != "pass"]
     message = f"{rule.words()}: " + "; ".join(lines)
     if verdict is Verdict.UNSURE and unsure == "skip":
         pytest.skip(f"not enough evidence. {message}")
@@ -39,5 +37,6 @@ def assert_gap() -> Callable[..., None]:
 
 
 def _line(row: dict[str, object]) -> str:
-    where = "/".join(str(row[name]) for name in ("attribute", "group", "class") if row[name])
-    return f"{where} is {row['value']} [{row['low']}, {row['high']}], n = {row['n']}: {row['why']}"
+    where = "/".join(str(row[name]) for name in ("attribute", "group", "class") if row.get(name))
+    value = f" is {row['value']} [{row['low']}, {row['high']}], n = {row['n']}" if row.get("value") is not None else ""
+    return f"{where}{value}: {row['why']}"

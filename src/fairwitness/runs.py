@@ -69,12 +69,19 @@ class Run:
 
 @contextmanager
 def open_run(
-    out: Path, kind: str, question: Mapping[str, Any], *, restart: bool = False, data: Mapping[str, str] | None = None
+    out: Path,
+    kind: str,
+    question: Mapping[str, Any],
+    *,
+    restart: bool = False,
+    data: Mapping[str, str] | None = None,
+    inputs: Mapping[str, Path | str | None] | None = None,
 ) -> Iterator[Run]:
     """Hold the folder of `out` for one audit.
 
     The same question resumes. Another question beside old results is an error that names the difference, unless `restart`.
-    `question` holds everything the result depends on, as JSON values; never a secret.
+    `question` holds everything the result depends on, as JSON values; never a secret. `data` are the hashes of what is read, and
+    `inputs` where it lies now: a file that was moved is still the same question.
     """
     folder, name = Path(out).parent, Path(out).stem
     question = json.loads(json.dumps(question, sort_keys=True, default=str))
@@ -95,6 +102,7 @@ def open_run(
             parts.clear()
             entry = {"kind": kind, "question": question, "status": "running", "outputs": {}, "started": _now()}
         entry |= {"kind": kind, "versions": versions(), "command": _command(), "data": dict(data or {})}
+        entry["inputs"] = {name: str(Path(path).resolve()) for name, path in (inputs or {}).items() if path is not None}
         run = Run(folder, name, entry, parts)
         if run.sealed:
             parts.clear()  # a kill between sealing and clearing left them
@@ -179,7 +187,9 @@ def _command() -> list[str]:
     """The command line, with what follows a secret's flag struck out."""
     shown: list[str] = []
     hide = False
-    for word in [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv else []:
+    name = Path(sys.argv[0]).name if sys.argv else ""
+    # `python -m fairwitness` is the same command.
+    for word in ["fairwitness" if name == "__main__.py" else name, *sys.argv[1:]] if sys.argv else []:
         flag, equals, _ = word.partition("=")
         secret = word.startswith("--") and bool(_SECRET.search(flag))
         shown.append("***" if hide else f"{flag}=***" if secret and equals else word)

@@ -43,7 +43,7 @@ def test_out_of_the_box(tmp_path: Path) -> None:
     assert "(control)" in means
     page = (tmp_path / "run" / "report.html").read_text()
     assert "data:image/png" in page
-    assert "<script" not in page
+    assert "Difference on the same sentences: sexual orientation" in page
     names = {path.name for path in result.files}
     assert {
         "measurements.parquet",

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from tests.report.made_runs import undefined_run
 
 from fairwitness import runs, tables
 
@@ -63,6 +64,25 @@ def test_unlike_things_are_refused(fairwitness: Callable, tmp_path: Path) -> Non
         run.seal([], {})
     assert "unlike" in fairwitness("compare", a, tmp_path / "c").err
     assert "not a folder" in fairwitness("compare", a, tmp_path / "nowhere").err
+
+
+def test_half_written_files_are_refused(fairwitness: Callable, tmp_path: Path) -> None:
+    a, b = audited(fairwitness, tmp_path / "a"), audited(fairwitness, tmp_path / "b")
+    for name in ("fairness.counts.parquet", "fairness.measurements.parquet"):
+        whole = (b / name).read_bytes()
+        (b / name).write_bytes(whole[:90])
+        done = fairwitness("compare", a, b)
+        assert (done.code, "was changed" in done.err) == (2, True)
+        (b / name).write_bytes(whole)
+
+
+def test_empty_and_undefined(fairwitness: Callable, tmp_path: Path) -> None:
+    a, nothing = audited(fairwitness, tmp_path / "a"), undefined_run(tmp_path / "nothing")
+    (tmp_path / "empty").mkdir()
+    assert "no run.json" in fairwitness("compare", a, tmp_path / "empty").err
+    done = fairwitness("compare", a, nothing)
+    assert done.code == 2
+    assert "Traceback" not in done.err
 
 
 def test_unfinished_is_refused(fairwitness: Callable, tmp_path: Path) -> None:

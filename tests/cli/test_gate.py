@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.report.made_runs import undefined_run
 
 from fairwitness import runs, tables
 from fairwitness.pytest_plugin import check_gap
@@ -74,6 +75,25 @@ def test_unfinished_is_not_a_pass(fairwitness: Callable, run: Path) -> None:
     with pytest.raises(KeyboardInterrupt), runs.open_run(run / "other.parquet", "zeroshot", {}):
         raise KeyboardInterrupt
     assert fairwitness("gate", run, "--max_spd", "0.5").code == 3
+
+
+def test_damaged_is_not_a_pass(fairwitness: Callable, run: Path) -> None:
+    other = run / "second.csv"
+    frame = pl.read_parquet(run / "fairness.measurements.parquet").head(1)
+    with runs.open_run(other, "fairness", {}) as held:
+        held.seal([tables.write(frame, other.with_suffix(".measurements.parquet"))], {"asked": 1, "scored": 1, "failed": 0})
+    assert fairwitness("gate", run, "--max_spd", "0.5").code == 0
+    path = other.with_suffix(".measurements.parquet")
+    path.write_bytes(path.read_bytes()[:50])
+    done = fairwitness("gate", run, "--max_spd", "0.5")
+    assert done.code == 3
+    assert "was changed" in done.out
+    with pytest.raises(pytest.fail.Exception, match="was changed"):
+        check_gap(run, "statistical_parity_difference", most=0.5)
+
+
+def test_nothing_measured_is_not_a_pass(fairwitness: Callable, tmp_path: Path) -> None:
+    assert fairwitness("gate", undefined_run(tmp_path), "--max_spd", "0.5").code == 3
 
 
 def test_the_same_policy_in_pytest(run: Path) -> None:

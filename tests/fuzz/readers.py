@@ -60,10 +60,11 @@ def _config(path: Path) -> None:
 
 def _manifest(path: Path) -> None:
     from fairwitness.audits.gate import GateConfig, gate
-    from fairwitness.report.sections import page_of
+    from fairwitness.audits.reporting import WRITERS, report_of
 
     runs.read_manifest(path.parent)
-    page_of([path.parent])
+    for write in WRITERS.values():
+        write(report_of([path.parent]))
     with suppress(EvidenceError):
         gate(path.parent, GateConfig(min_coverage=0.5))
 

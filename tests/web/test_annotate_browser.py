@@ -2,61 +2,16 @@
 
 import json
 import os
-import shutil
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 from tests.authoring.test_annotation_store import sentences
+from tests.web.conftest import free_port, wait_for
 
 SCRIPT = "<script>document.title='broken'</script> 글자 그대로 보여야 합니다."
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--window-size=900,1000", "--lang=ko",
-)  # fmt: skip
-
-
-def missing() -> str:
-    """Why there is no browser to test in; empty when there is one."""
-    try:
-        import selenium  # noqa: F401
-    except ImportError:
-        return "selenium is not installed (fairwitness[test] brings it)"
-    return "" if CHROMIUM and DRIVER else "chromium and chromedriver are not installed (Debian: chromium, chromium-driver)"
-
-
-@pytest.fixture
-def browsers(tmp_path: Path) -> Iterator:
-    """A function that opens a fresh browser."""
-    if reason := missing():
-        assert not os.environ.get("CI"), f"the browser test must run in CI, but {reason}"
-        pytest.skip(reason)
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    opened = []
-
-    def open_browser():
-        options = webdriver.ChromeOptions()
-        options.binary_location = CHROMIUM
-        for flag in (*FLAGS, f"--user-data-dir={tmp_path / f'profile{len(opened)}'}"):
-            options.add_argument(flag)
-        browser = webdriver.Chrome(options=options, service=Service(DRIVER))
-        browser.set_page_load_timeout(30)
-        opened.append(browser)
-        return browser
-
-    yield open_browser
-    for browser in opened:
-        browser.quit()
 
 
 @pytest.fixture
@@ -65,9 +20,7 @@ def served(tmp_path: Path) -> Iterator[tuple[dict[str, str], Path]]:
     rows = sentences(20)
     rows[0]["sentence"] = SCRIPT
     (tmp_path / "sentences.json").write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     words = ["kosbi", "annotate", "--store", tmp_path / "s.sqlite", "--input_fname", tmp_path / "sentences.json"]
     words += ["--annotators", "ann,bob", "--annotators_per_item", "2", "--port", port]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -75,21 +28,11 @@ def served(tmp_path: Path) -> Iterator[tuple[dict[str, str], Path]]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     try:
         links = dict(process.stdout.readline().strip().split(": ", 1) for _ in range(3))
-        _wait_for(f"http://127.0.0.1:{port}/enter")
+        wait_for(f"http://127.0.0.1:{port}/enter")
         yield links, tmp_path / "s.sqlite"
     finally:
         process.kill()
         process.wait()
-
-
-def _wait_for(url: str) -> None:
-    for _ in range(300):
-        try:
-            urlopen(url)
-            return
-        except URLError:
-            time.sleep(0.1)
-    raise AssertionError(f"{url} does not answer")
 
 
 def press(browser, *keys: str) -> None:

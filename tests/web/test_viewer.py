@@ -1,15 +1,19 @@
-"""The viewer: what it lists, finds and refuses. The browser's side is in test_viewer_in_browser.py."""
+"""The viewer: what it lists, finds and refuses. The browser's side is in test_viewer_browser.py."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import polars as pl
 import pytest
+from tests.report.made_runs import fairness_run, predictions, zero_shot_run
 
+import fairwitness as fw
 from fairwitness import runs, tables
 from fairwitness.errors import InputError
+from fairwitness.files import file_hash
 from fairwitness.web.guard import choose_token
 from fairwitness.web.viewer import application
 
@@ -51,7 +55,8 @@ def shelf(tmp_path: Path) -> Path:
     tables.write(pl.DataFrame({"comment": TEXTS}), source)
     scores = {"idx": range(5), "pred": [1, 0, 0, 1, None], "score": [1.0, -1, -2, 3, None], "error": [None] * 4 + ["no text"]}
     frame = pl.DataFrame({**scores, "target": [0.0, 0.0, 1.0, 1.0, 1.0], "female": [0.0, 1.0, 0.2, None, 0.0]})
-    with runs.open_run(out, "zeroshot", {"in": str(source), "text_col": "comment", "label_col": "target"}) as run:
+    data, inputs = {"in": file_hash(source)}, {"in": source}
+    with runs.open_run(out, "zeroshot", {"text_col": "comment", "label_col": "target"}, data=data, inputs=inputs) as run:
         tables.write(frame, out)
         run.seal([out], {"asked": 5, "scored": 4, "failed": 1})
     with pytest.raises(KeyboardInterrupt), runs.open_run(tmp_path / "runs" / "two" / "s.parquet", "zeroshot", {}):
@@ -89,8 +94,6 @@ def test_lists_runs_finished_or_not(shelf: Path) -> None:
     ],
 )
 def test_rows_are_searched_and_filtered(shelf: Path, query: str, expected: list[int]) -> None:
-    import json
-
     status, body, _ = ask(application(shelf), f"/api/rows?run=one&audit=scores{query}")
     assert status == 200
     assert [row["idx"] for row in json.loads(body)["rows"]] == expected
@@ -136,3 +139,75 @@ def test_the_report_of_a_run(shelf: Path) -> None:
     status, page, _ = ask(application(shelf), "/run?run=one")
     assert status == 200
     assert "4 of them could be scored" in page
+
+
+def rows_of(root: Path, query: str) -> list[dict[str, Any]]:
+    return json.loads(ask(application(root), f"/api/rows?{query}")[1])["rows"]
+
+
+def test_a_file_that_is_no_longer_the_same_is_not_shown(shelf: Path) -> None:
+    assert rows_of(shelf, "run=one&audit=scores")[1]["text"] == TEXTS[1]
+    tables.write(pl.DataFrame({"comment": ["other"] * 5}), shelf / "one" / "in.parquet")
+    assert "text" not in rows_of(shelf, "run=one&audit=scores")[0]
+
+
+def test_a_foreign_run_json_cannot_have_another_file_shown(shelf: Path, tmp_path: Path) -> None:
+    (tmp_path / "private.csv").write_text("comment\nsecret words\n")
+    path = shelf / "one" / "run.json"
+    manifest = json.loads(path.read_text())
+    manifest["audits"]["scores"]["inputs"] = {"in": str(tmp_path / "private.csv"), "preds": str(tmp_path / "private.csv")}
+    path.write_text(json.dumps(manifest))
+    assert "secret" not in json.dumps(rows_of(shelf, "run=one&audit=scores"))
+    manifest["audits"]["scores"]["kind"] = "fairness"
+    path.write_text(json.dumps(manifest))
+    assert ask(application(shelf), "/api/rows?run=one&audit=scores")[0] == 404
+
+
+def test_a_folder_that_was_moved_keeps_its_texts(shelf: Path) -> None:
+    (shelf / "one").rename(shelf / "renamed")
+    assert rows_of(shelf, "run=renamed&audit=scores")[1]["text"] == TEXTS[1]
+
+
+def test_rows_of_a_fairness_audit_are_its_predictions(tmp_path: Path) -> None:
+    fairness_run(tmp_path / "runs" / "f", predictions(60))
+    query = "run=f&audit=fairness&count=500"
+    every = rows_of(tmp_path / "runs", query)
+    assert len(every) == 60
+    assert {row["outcome"] for row in every} <= {"true positive", "false positive", "true negative", "false negative"}
+    chosen = rows_of(tmp_path / "runs", f"{query}&group=age%3D2&outcome=false+positive")
+    assert chosen
+    assert all(row["age"] == 2 and row["pred"] == 1 and row["target"] == 0 for row in chosen)
+    assert rows_of(tmp_path / "runs", f"{query}&group=nobody") == []
+    assert rows_of(tmp_path / "runs", f"{query}&group=nobody%3D1") == []
+
+
+def test_a_fairness_audit_shows_the_texts_of_the_scores_it_read(tmp_path: Path) -> None:
+    folder = zero_shot_run(tmp_path / "runs" / "z")
+    preds, out = folder / "zs.parquet", folder / "fairness.csv"
+    fw.audit_fairness(fw.FairnessConfig(preds=preds, label_col="target", id_cols=("female",), out=out, charts=False))
+    rows = rows_of(tmp_path / "runs", "run=z&audit=fairness&text=women")
+    assert [row["text"] for row in rows] == ["the women of the town"]
+
+
+def test_attributions_are_found_beside_the_scores(tmp_path: Path) -> None:
+    zero_shot_run(tmp_path / "runs" / "z")
+    page = ask(application(tmp_path / "runs"), "/row?run=z&audit=zs&idx=0")[1]
+    assert 'id="why"' in page
+    assert "<script>document" not in page
+    assert "This row was not explained" in ask(application(tmp_path / "runs"), "/row?run=z&audit=zs&idx=1")[1]
+
+
+@pytest.mark.parametrize(("query", "status"), [("idx=junk", 200), ("idx=-1", 404), ("idx=999", 404), ("audit=none&idx=0", 404)])
+def test_rows_that_are_not_there(shelf: Path, query: str, status: int) -> None:
+    audit = "" if "audit" in query else "&audit=scores"
+    assert ask(application(shelf), f"/row?run=one{audit}&{query}")[0] == status
+
+
+def test_two_runs_compared(tmp_path: Path) -> None:
+    root = tmp_path / "runs"
+    fairness_run(root / "a", predictions(100))
+    fairness_run(root / "b", predictions(100, shift=0.0))
+    status, page, _ = ask(application(root), "/compare?a=a&b=b")
+    assert status == 200
+    assert "What changed" in page
+    assert ask(application(root), "/compare?a=a&b=../secret")[0] == 404

@@ -21,6 +21,8 @@ from fairwitness.errors import FairWitnessError, InputError
 from fairwitness.metrics.change import Change, interval_change, paired_changes, unpaired_changes
 from fairwitness.metrics.counts import Counts
 from fairwitness.metrics.significance import benjamini_hochberg
+from fairwitness.report.comparison_section import section
+from fairwitness.report.content import Section
 from fairwitness.report.recorded import Recorded, recorded_in
 
 # What two fairness audits must have asked alike; a difference in any makes their gaps different things.
@@ -39,7 +41,16 @@ class CompareConfig:
     """Confidence of the intervals."""
 
 
-def compare(a: Path, b: Path, config: CompareConfig | None = None) -> AuditResult:
+@dataclass(frozen=True)
+class CompareResult(AuditResult):
+    """One table, `changes`: a row for each measurement that both runs have."""
+
+    def sections(self) -> list[Section]:
+        """What a report says of the two."""
+        return [section(self.table, self.facts)]
+
+
+def compare(a: Path, b: Path, config: CompareConfig | None = None) -> CompareResult:
     """Compare two run folders. Rows: metric, attribute, group, class, before, after, change, low, high, p, p_adjusted, verdict."""
     config = config or CompareConfig()
     pairs = _matching(recorded_in(a), recorded_in(b), a, b)
@@ -54,7 +65,7 @@ def compare(a: Path, b: Path, config: CompareConfig | None = None) -> AuditResul
     table = pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.selectors.float().fill_nan(None))
     adjusted = benjamini_hochberg(table["p"].cast(pl.Float64).fill_null(float("nan")).to_numpy())
     table = table.with_columns(p_adjusted=pl.Series(adjusted, nan_to_null=True)).with_columns(verdict=_verdict())
-    return AuditResult({"changes": table}, {"a": str(a), "b": str(b), "how": how})
+    return CompareResult({"changes": table}, {"a": str(a), "b": str(b), "how": how})
 
 
 def _verdict() -> pl.Expr:
@@ -68,6 +79,9 @@ def _matching(ours: list[Recorded], theirs: list[Recorded], a: Path, b: Path) ->
     for where, each in [*((a, one) for one in ours), *((b, one) for one in theirs)]:
         if not each.finished and each.kind:
             raise InputError(f"'{each.name}' in {where} has not finished. Run its command again before comparing.")
+        broken = [name for name in each.damaged if name.endswith((".measurements.parquet", ".counts.parquet"))]
+        if broken:
+            raise InputError(f"{where / broken[0]} is gone or was changed since it was written. Run '{each.name}' again first.")
     pairs = []
     for one in ours:
         same = [other for other in theirs if other.kind == one.kind and other.has("measurements.parquet")]

@@ -27,7 +27,6 @@ from fairwitness.datasets.counterfactual.lexicon import CATEGORIES
 from fairwitness.engine.options import EngineOptions
 from fairwitness.errors import InputError
 from fairwitness.files import file_hash
-from fairwitness.metrics.mean_tables import DIFFERENCE_MARK, RATIO_MARK
 from fairwitness.metrics.paired import EPSILON, Comparison
 
 _OPTIONAL = ("category", "sentiment", "label", "original_group", "text", "error")
@@ -140,7 +139,9 @@ def analyze(config: AnalyzeConfig) -> AuditResult:
     _check(config)
     data = {str(config.in_): file_hash(config.in_)}
     question = {"step": "analyze", **vars(how), "worst": config.worst, "charts": config.charts, "scores": data[str(config.in_)]}
-    with runs.open_run(out, "counterfactual analyze", question, restart=config.restart, data=data) as run:
+    with runs.open_run(
+        out, "counterfactual analyze", question, restart=config.restart, data=data, inputs={"in": config.in_}
+    ) as run:
         scores = read_scores(config.in_)
         found = analysis(scores, how, worst=config.worst)
         files = [out, *(out.parent / f"{name}.csv" for name in TABLES if name != "measurements" and found[name].height)]
@@ -149,16 +150,14 @@ def analyze(config: AnalyzeConfig) -> AuditResult:
             for path in files[1:]:
                 tables.write(found[path.stem], path)
             scorer = runs.read_manifest(out.parent).get(config.in_.stem, {}).get("scorer", "")
-            drawn = _draw(out.parent, scores, found, scorer, how) if config.charts else []
+            drawn = _draw(out.parent, scores, found) if config.charts else []
             failed = int(scores["error"].count())
             counts = {"asked": scores.height, "scored": scores.height - failed, "failed": failed}
-            run.seal([*files, *drawn], counts, headline=headline(found))
+            run.seal([*files, *drawn], counts, headline=headline(found), scorer=scorer)
         written = [out.parent / name for name in run.entry["outputs"]]
-        return AuditResult(
-            {"measurements": found.pop("measurements"), **found},
-            {"headline": run.entry["headline"], **run.entry["counts"]},
-            written,
-        )
+        facts = {"headline": run.entry["headline"], **run.entry["counts"]}
+        report = [_report(out.parent)] if config.charts else []
+        return AuditResult({"measurements": found.pop("measurements"), **found}, facts, [*written, *report])
 
 
 def read_scores(path: Path) -> pl.DataFrame:
@@ -199,96 +198,24 @@ def _check(config: AnalyzeConfig) -> None:
         raise InputError(f"--resamples is {config.resamples}; at least 100 are needed for an interval.")
 
 
-def _draw(folder: Path, scores: pl.DataFrame, found: dict[str, pl.DataFrame], scorer: str, how: Comparison) -> list[Path]:
+def _draw(folder: Path, scores: pl.DataFrame, found: dict[str, pl.DataFrame]) -> list[Path]:
     from fairwitness.report import counterfactual_charts as charts
-    from fairwitness.report import counterfactual_page as page
 
     drawn: list[Path] = []
-    sections: list[tuple[str, str]] = [("In short", _in_short(found))]
     for category in found["by_group"]["category"].unique(maintain_order=True).to_list():
         stem = f"{category.replace('*', '_x_')}"
-        pictures = [
+        drawn += [
             charts.means_chart(found["by_group"], category, folder / f"{stem}_means.png"),
             charts.gaps_chart(found["pairs"], category, folder / f"{stem}_gaps.png"),
             charts.lines_chart(scores, category, folder / f"{stem}_lines.png"),
         ]
-        drawn += pictures
-        sections.append((category.replace("_", " ").capitalize(), _category_section(found, category, pictures)))
     if found["mitigation"].height:
         drawn.append(charts.mitigation_chart(found["mitigation"], folder / "mitigation.png"))
-        sections.append(("Mitigation without retraining", _mitigation_section(found["mitigation"], drawn[-1])))
-    failed = int(scores["error"].count())
-    facts = {"scorer": scorer or "unknown", "texts": f"{scores.height:,} ({failed:,} failed)", "decision threshold": how.threshold}
-    drawn.append(page.write_page(folder / "report.html", title="Counterfactual audit", facts=facts, sections=sections))
     return drawn
 
 
-def _in_short(found: dict[str, pl.DataFrame]) -> str:
-    from fairwitness.report import counterfactual_page as page
+def _report(folder: Path) -> Path:
+    """The page over the folder. It is made from what was sealed, so it is written after that and whenever it is asked for."""
+    from fairwitness.audits.reporting import ReportConfig, write_report
 
-    words = page.note(
-        "For each category the pair of groups furthest apart on the same templates: mean paired difference with its interval."
-    )
-    return words + page.table(pl.DataFrame(headline(found)), mark={"difference": DIFFERENCE_MARK})
-
-
-def _category_section(found: dict[str, pl.DataFrame], category: str, pictures: list[Path]) -> str:
-    from fairwitness.report import counterfactual_page as page
-
-    own = {
-        name: frame.filter(pl.col("category") == category).drop("category")
-        for name, frame in found.items()
-        if "category" in frame.columns
-    }
-    pair_columns = ("a", "b", "n", "difference", "low", "high", "p_adjusted", "effect_dz", "share_apart", "flip_rate", "ratio")
-    pairs = own["pairs"].filter((pl.col("sentiment") == "all") & (pl.col("a") < pl.col("b"))).select(pair_columns)
-    worst = own["worst"]
-    marks = dict.fromkeys(("neutral", "negative", "positive"), DIFFERENCE_MARK + 1e-12)
-    return "".join(
-        (
-            *(page.picture(path, path.stem.replace("_", " ")) for path in pictures),
-            "<h3>By group and sentiment</h3>",
-            page.table(own["by_group"]),
-            "<h3>Pairs, template by template</h3>",
-            page.table(pairs, mark={"difference": DIFFERENCE_MARK}),
-            "<details><summary>All ordered differences of means (more than 0.1 marked) and ratios</summary>",
-            page.table(own["differences"], mark=marks),
-            page.note(f"Ratios of means; below {RATIO_MARK} is what the study calls out."),
-            page.table(own["ratios"]),
-            "</details><details><summary>Worst templates (texts)</summary>",
-            page.table(worst, texts=("highest_text", "lowest_text")),
-            "</details>",
-        )
-    )
-
-
-def _mitigation_section(mitigation: pl.DataFrame, picture: Path) -> str:
-    from fairwitness.report import counterfactual_page as page
-
-    words = page.note(
-        "Measured on the half of the labelled templates that fitted nothing. Averaging (or the control) gives all variants of a "
-        "comment one score; per-group thresholds bring each group's false positive rate to that of everybody. Read the gap "
-        "together with accuracy and AUC."
-    )
-    return (
-        words
-        + page.picture(picture, "mitigation before and after")
-        + page.table(mitigation)
-        + page.note(recommendation(mitigation))
-    )
-
-
-def recommendation(mitigation: pl.DataFrame) -> str:
-    """For each category the mitigation with the least gap in false positives among those that cost at most 0.01 of accuracy."""
-    words = []
-    for some in mitigation.partition_by("category", "rows", maintain_order=True):
-        rows = some.to_dicts()
-        before = rows[0]
-        usable = [row for row in rows if row["false_positive_gap"] is not None and row["accuracy"] >= before["accuracy"] - 0.01]
-        if not usable or before["false_positive_gap"] is None:
-            continue
-        best = min(usable, key=lambda row: (row["false_positive_gap"], -(row["auc"] or 0)))
-        gap = f"gap in false positives {before['false_positive_gap']:.3f} → {best['false_positive_gap']:.3f}"
-        accuracy = f"accuracy {before['accuracy']:.3f} → {best['accuracy']:.3f}"
-        words.append(f"{before['category']} ({before['rows']}): {best['mitigation']} ({gap}, {accuracy})")
-    return "Least gap at no more than 0.01 of accuracy: " + "; ".join(words) + "." if words else ""
+    return write_report([folder], ReportConfig(out=folder / "report.html", title="Counterfactual audit"))

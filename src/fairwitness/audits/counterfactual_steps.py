@@ -121,7 +121,8 @@ def make_templates(config: TemplatesConfig) -> AuditResult:
     words = [lexicon(name, own) for name in dict.fromkeys((*config.categories, *(each.category for each in own)))]
     question = {"step": "templates", **_plain(config), "lexicons": content_hash(*map(_content, words))}
     data = {} if config.in_ is None else {str(config.in_): file_hash(_existing(config.in_))}
-    with runs.open_run(config.out, "counterfactual templates", question, restart=config.restart, data=data) as run:
+    inputs = {"in": config.in_}
+    with runs.open_run(config.out, "counterfactual templates", question, restart=config.restart, data=data, inputs=inputs) as run:
         if run.sealed:
             return AuditResult({"templates": tables.read(config.out)}, _facts(run), [config.out])
         left = sources.Left()
@@ -147,7 +148,7 @@ def expand(config: ExpandConfig) -> AuditResult:
     if config.sample is not None:
         templates = stratified(templates, config.sample)
     question = {"step": "expand", **_plain(config), "templates": content_hash(*templates["unit"].to_list()), "code": 1}
-    with runs.open_run(config.out, "counterfactual expand", question, restart=config.restart) as run:
+    with runs.open_run(config.out, "counterfactual expand", question, restart=config.restart, inputs={"in": config.in_}) as run:
         if not run.sealed:
             count = 0
             with tables.writer(config.out) as append:
@@ -166,7 +167,8 @@ def score(config: ScoreConfig) -> AuditResult:
     question = {"step": "score", "scorer": scorer.identity, "threshold": config.threshold}
     data = {str(config.in_): file_hash(config.in_)}
     question["texts"] = data[str(config.in_)]
-    with runs.open_run(config.out, "counterfactual score", question, restart=config.restart, data=data) as run:
+    inputs = {"in": config.in_}
+    with runs.open_run(config.out, "counterfactual score", question, restart=config.restart, data=data, inputs=inputs) as run:
         if not run.sealed:
             budget = budget_of(scorer, config.in_)
             if budget["line"]:

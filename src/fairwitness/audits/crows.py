@@ -69,7 +69,8 @@ def crows(config: CrowsConfig) -> AuditResult:
     scorer, protocol = _scorer(config)
     data = data_hash(config.data)
     question = {"data": data, "max_rows": config.max_rows, "how": protocol, **scorer.identity}
-    with open_run(config.out, "crows", question, restart=config.restart, data={"pairs": data}) as run:
+    inputs = {"data": None if config.data == BUILT_IN else config.data}
+    with open_run(config.out, "crows", question, restart=config.restart, data={"pairs": data}, inputs=inputs) as run:
         if run.sealed:
             say(f"{config.out} is already there and answers this question.")
         else:

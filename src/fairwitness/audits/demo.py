@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fairwitness import runs, tables
 from fairwitness.errors import MissingExtraError
-from fairwitness.files import file_hash, write_text
+from fairwitness.files import file_hash
 from fairwitness.progress import say
 
 
@@ -27,7 +27,7 @@ class DemoConfig:
 
 def demo(config: DemoConfig) -> Path:
     """Run every chapter and write the report; returns its path."""
-    from fairwitness.report.sections import page_of
+    from fairwitness.audits.reporting import ReportConfig, write_report
 
     chapters: dict[str, Callable[[DemoConfig], Path]] = {
         "zero-shot toxicity and group fairness": _toxicity,
@@ -42,9 +42,7 @@ def demo(config: DemoConfig) -> Path:
             folders.append(chapter(config))
         except MissingExtraError as error:
             say(f"  left out: {error}")
-    page = config.out / "report.html"
-    write_text(page, page_of(list(dict.fromkeys(folders)), title="Fair Witness: the demo"))
-    return page
+    return write_report(folders, ReportConfig(out=config.out / "report.html", title="Fair Witness: the demo"))
 
 
 def _toxicity(config: DemoConfig) -> Path:
@@ -102,13 +100,16 @@ def _score_recorded(config: DemoConfig, examples: Path) -> None:
         "model": "smollm2 (recorded scores)",
         "labels": ["toxic", "non-toxic"],
         "recorded": True,
+        "text_col": "comment_text",
+        "label_col": "target",
         "data": file_hash(examples),
     }
-    with runs.open_run(out, "zeroshot", question, restart=config.restart, data={"in": file_hash(examples)}) as run:
+    data, inputs = {"in": file_hash(examples)}, {"in": examples}
+    with runs.open_run(out, "zeroshot", question, restart=config.restart, data=data, inputs=inputs) as run:
         if not run.sealed:
             scores = recorded_scores()
             tables.write(scores, out)
-            run.seal([out], {"asked": scores.height, "scored": scores.height, "failed": 0}, inputs={"in": str(examples.resolve())})
+            run.seal([out], {"asked": scores.height, "scored": scores.height, "failed": 0})
 
 
 def _stereoset(config: DemoConfig) -> Path:

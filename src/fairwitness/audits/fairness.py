@@ -118,18 +118,15 @@ def audit_fairness(config: FairnessConfig) -> FairnessResult:
     question = _question(config, data)
     # Before the run is opened: a wrong column must leave no trace of a run.
     frame = open_predictions(config.preds, config.labels_file, reading)
-    with runs.open_run(config.out, "fairness", question, restart=config.restart, data=data) as run:
+    inputs = {"preds": config.preds, "labels_file": config.labels_file}
+    with runs.open_run(config.out, "fairness", question, restart=config.restart, data=data, inputs=inputs) as run:
         if run.sealed:
             return stored(config.out, run.entry)
         with tables.reading(config.preds):
             result = _measure(frame, reading, settings, classes=config.positive_classes, groups=config.group_one, options=config)
         files = write(result, config.out, charts=config.charts)
         asked, failed = result.facts["n_rows"], result.facts["n_failed"]
-        inputs = {
-            "preds": str(config.preds.resolve()),
-            "labels_file": str(config.labels_file.resolve()) if config.labels_file else None,
-        }
-        run.seal(files, {"asked": asked, "scored": asked - failed, "failed": failed}, facts=result.facts, inputs=inputs)
+        run.seal(files, {"asked": asked, "scored": asked - failed, "failed": failed}, facts=result.facts)
     return FairnessResult(result.tables, result.facts, files, result.counts)
 
 

@@ -8,25 +8,9 @@ import numpy as np
 import polars as pl
 
 from fairwitness import tables
-from fairwitness.audits.fairness_result import FairnessResult
+from fairwitness.audits.fairness_result import ENDINGS, FairnessResult
 from fairwitness.errors import InputError
 from fairwitness.metrics.counts import Counts, ordered
-
-# table → the ending behind R's stem. The measurements and the counts keep their types, so they are Parquet.
-ENDINGS = {
-    "groups": ".csv",
-    "per_identity": ".per_identity.csv",
-    "summary": ".summary.csv",
-    "overall": ".overall.csv",
-    "multigroup": ".multigroup.csv",
-    "binarised": ".binarised.csv",
-    "bias_auc": ".bias_auc.csv",
-    "sweep": ".sweep.csv",
-    "calibration": ".calibration.csv",
-    "roc": ".roc.csv",
-    "measurements": ".measurements.parquet",
-    "counts": ".counts.parquet",
-}
 
 
 def write(result: FairnessResult, out: Path, *, charts: bool) -> list[Path]:

@@ -1,7 +1,8 @@
 """What a fairness audit hands back in Python. Those who know fairlearn's MetricFrame find `by_group`, `overall`, `difference`."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -11,7 +12,26 @@ from fairwitness.audits.fairness_tables import RATE_COLUMNS
 from fairwitness.audits.result import AuditResult
 from fairwitness.metrics.counts import Counts
 from fairwitness.metrics.rates import FloatArray
+from fairwitness.report.content import Section
+from fairwitness.report.recorded import Recorded
+from fairwitness.report.sections import make_section
+from fairwitness.runs import versions
 
+# table → the ending behind R's stem. The measurements and the counts keep their types, so they are Parquet.
+ENDINGS = {
+    "groups": ".csv",
+    "per_identity": ".per_identity.csv",
+    "summary": ".summary.csv",
+    "overall": ".overall.csv",
+    "multigroup": ".multigroup.csv",
+    "binarised": ".binarised.csv",
+    "bias_auc": ".bias_auc.csv",
+    "sweep": ".sweep.csv",
+    "calibration": ".calibration.csv",
+    "roc": ".roc.csv",
+    "measurements": ".measurements.parquet",
+    "counts": ".counts.parquet",
+}
 _RATES = tuple(RATE_COLUMNS.values())
 Method = Literal["between_groups", "to_overall"]
 
@@ -48,6 +68,14 @@ class FairnessResult(AuditResult):
     def bias_auc(self) -> pl.DataFrame:
         """Bias AUCs of every identity; no rows without a score."""
         return self.tables.get("bias_auc", pl.DataFrame())
+
+    def sections(self) -> Sequence[Section]:
+        """What a report says of a result that was not written to a run folder: the same as of one that was."""
+        counts = {"asked": self.facts["n_rows"], "failed": self.facts["n_failed"]}
+        entry = {"kind": "fairness", "status": "done", "facts": self.facts, "counts": counts, "versions": versions()}
+        frames = {ENDINGS[name]: frame for name, frame in self.tables.items()}
+        kept = Recorded(Path(), "fairness", entry, frames)
+        return [replace(make_section(kept), source=kept)]
 
     def gaps(self) -> pl.DataFrame:
         """Every gap and spread in one long table: metric, attribute, class, value, low, high, n, p, p_adjusted; largest first, a

@@ -5,6 +5,7 @@ the run as a whole: how much of it could be scored.
 """
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -65,19 +66,33 @@ SHORT: dict[str, dict[str, Any]] = {
 
 def gate(run: Path, config: GateConfig) -> tuple[Verdict, AuditResult]:
     """Judge a run folder. The first value's `.value` is the exit code: 0 pass, 1 fail, 3 not enough evidence."""
-    recorded = recorded_in(run)
     rules = rules_of(config)
     if not rules and config.min_coverage is None:
         raise InputError("No limit was given. Name one, such as --max_spd 0.1, or a file with --rules gate.toml.")
-    unfinished = [each.name for each in recorded if not each.finished]
-    tables_ = [judge_all(measurements_of(recorded, run), rules)] if rules else []
-    if config.min_coverage is not None:
-        tables_ += [_judge_coverage(recorded, config.min_coverage)]
-    if unfinished:
-        tables_ += [pl.DataFrame([{"rule": "every audit has finished", "verdict": "unsure", "why": f"{unfinished[0]} has not"}])]
-    judged = pl.concat(tables_, how="diagonal_relaxed")
-    verdict = overall(judged["verdict"].to_list())
-    return verdict, AuditResult({"rules": judged}, {"verdict": verdict.name.lower(), "exit_code": verdict.value})
+    return judge_run(run, rules, min_coverage=config.min_coverage)
+
+
+def judge_run(run: Path, rules: Sequence[Rule], *, min_coverage: float | None = None) -> tuple[Verdict, AuditResult]:
+    """Judge a run folder by rules: the one policy behind the command line, `gate` and pytest's `assert_gap`.
+
+    A run in which an audit has not finished, or whose measurements are no longer what was written, cannot pass.
+    """
+    recorded = recorded_in(run)
+    whole = [row for each in recorded for row in _doubts(each)]
+    judged = [judge_all(measurements_of(recorded, run), rules)] if rules else []
+    judged += [_judge_coverage(recorded, min_coverage)] if min_coverage is not None else []
+    judged += [pl.DataFrame(whole)] if whole else []
+    table = pl.concat(judged, how="diagonal_relaxed")
+    verdict = overall(table["verdict"].to_list())
+    return verdict, AuditResult({"rules": table}, {"verdict": verdict.name.lower(), "exit_code": verdict.value})
+
+
+def _doubts(recorded: Recorded) -> list[dict[str, str]]:
+    if not recorded.finished:
+        return [{"rule": "every audit has finished", "attribute": recorded.name, "verdict": "unsure", "why": "it has not"}]
+    broken = [name for name in recorded.damaged if name.endswith("measurements.parquet")]
+    place = {"rule": "measurements are as they were written", "attribute": recorded.name}
+    return [{**place, "verdict": "unsure", "why": f"{name} is gone or was changed"} for name in broken]
 
 
 def rules_of(config: GateConfig) -> list[Rule]:

@@ -140,7 +140,8 @@ def record(config: RecordConfig) -> AuditResult:
         "column": column,
         "keep_text": config.keep_text,
     }
-    with runs.open_run(config.out, "counterfactual record", question, restart=config.restart, data=data) as run:
+    inputs = {"in": config.in_}
+    with runs.open_run(config.out, "counterfactual record", question, restart=config.restart, data=data, inputs=inputs) as run:
         if not run.sealed:
             if column == "text" and {"unit", "role", "category", "sentiment"} <= set(tables.columns_of(config.in_)):
                 say(budget_of(scorer, config.in_)["line"])
@@ -201,7 +202,8 @@ def compare(config: CompareConfig) -> AuditResult:
     scorers = [scorer_by_name(name, settings) for name in dict.fromkeys(config.scorers)]
     data = {str(config.in_): file_hash(config.in_)}
     question = {"step": "compare", "scorers": {each.name: each.identity for each in scorers}, "texts": data[str(config.in_)]}
-    with runs.open_run(config.out, "counterfactual compare", question, restart=config.restart, data=data) as run:
+    inputs = {"in": config.in_}
+    with runs.open_run(config.out, "counterfactual compare", question, restart=config.restart, data=data, inputs=inputs) as run:
         texts = tables.read(config.in_, [column])[column].cast(pl.String).to_list()
         kept = [name for name in ("id", "unit", "role", "category", "sentiment", "label") if name in tables.columns_of(config.in_)]
         frame = tables.read(config.in_, [*kept, column])

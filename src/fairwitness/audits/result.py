@@ -1,11 +1,16 @@
-"""What an audit hands back in Python: its tables, how to turn them into JSON, and how they show in a notebook."""
+"""What an audit hands back in Python: its tables, how to turn them into JSON or a report, and how they show in a notebook."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+
+from fairwitness.report.content import Section, Table
+from fairwitness.runs import MANIFEST
 
 
 @dataclass(frozen=True)
@@ -26,8 +31,32 @@ class AuditResult:
         tables = {name: _plain_rows(table) for name, table in self.tables.items()}
         return json.dumps({**self.facts, **tables}, ensure_ascii=False, default=str)
 
+    def report(self, path: Path | str, *, title: str = "Fair Witness report") -> Path:
+        """Write a report as HTML, Markdown or JSON, by the ending of `path`.
+
+        It covers the run folder that the result was written to; a result that lives in memory only is written from its tables.
+        """
+        from fairwitness.audits.reporting import ReportConfig, write_report, write_sections
+
+        config = ReportConfig(out=Path(path), title=title)
+        folders = self.run_folders()
+        return write_report(folders, config) if folders else write_sections(self.sections(), config)
+
+    def run_folders(self) -> list[Path]:
+        """The folders of the runs that the result's files belong to."""
+        parents = dict.fromkeys(Path(file).parent for file in self.files)
+        return [folder for folder in parents if (folder / MANIFEST).is_file()]
+
+    def sections(self) -> Sequence[Section]:
+        """What a report says of a result that lives in memory only: its tables as they are."""
+        return [Section("Result", blocks=[Table(name, table.columns, table.rows()) for name, table in self.tables.items()])]
+
     def _repr_html_(self) -> str:
-        return "".join(f"<h4>{name}</h4>{table._repr_html_()}" for name, table in self.tables.items())
+        shown = {name: value for name, value in self.facts.items() if isinstance(value, str | int | float)}
+        facts = " · ".join(f"{escape(name)}: {escape(str(value))}" for name, value in shown.items())
+        heads = {name: f"{escape(name)} ({table.height:,} × {table.width})" for name, table in self.tables.items()}
+        tables = "".join(f"<h4>{heads[name]}</h4>{table._repr_html_()}" for name, table in self.tables.items())
+        return f"<p>{facts}</p>{tables}" if facts else tables
 
 
 def _plain_rows(table: pl.DataFrame) -> list[dict[str, Any]]:

@@ -89,7 +89,8 @@ def stereoset(config: StereosetConfig) -> AuditResult:
         "num_examples": config.num_examples,
         **scorer.identity,
     }
-    with open_run(config.output, "stereoset eval", question, restart=config.restart, data={"items": question["data"]}) as run:
+    data, inputs = {"items": question["data"]}, {"data": None if config.data == BUILT_IN else config.data}
+    with open_run(config.output, "stereoset eval", question, restart=config.restart, data=data, inputs=inputs) as run:
         if run.sealed:
             say(f"{config.output} is already there and answers this question.")
         else:

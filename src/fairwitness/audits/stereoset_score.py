@@ -132,7 +132,9 @@ def _write(config: ScoreConfig, result: dict[str, Any], table: pl.DataFrame, wid
         "seed": config.seed,
     }
     files = [out, out.with_suffix(".measurements.parquet")]
-    with open_run(out, "stereoset score", question, restart=config.restart, data={"predictions": question["predictions"]}) as run:
+    data = {"predictions": question["predictions"]}
+    inputs = {"data": None if config.data == BUILT_IN else config.data, "predictions": config.predictions}
+    with open_run(out, "stereoset score", question, restart=config.restart, data=data, inputs=inputs) as run:
         if not run.sealed:
             write_text(files[0], json.dumps({"predictions": str(config.predictions), **result}, indent=2) + "\n")
             tables.write(table, files[1])

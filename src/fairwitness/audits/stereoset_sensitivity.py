@@ -69,7 +69,8 @@ def sensitivity(config: SensitivityConfig) -> AuditResult:
         **{name: getattr(config, name) for name in ("subset", "max_samples", "seed", "draws")},
         "ways": [way.identity for _, way in ways],
     }
-    with open_run(config.out, "stereoset sensitivity", question, restart=config.restart) as run:
+    inputs = {"data": None if config.data == BUILT_IN else config.data}
+    with open_run(config.out, "stereoset sensitivity", question, restart=config.restart, inputs=inputs) as run:
         if not run.sealed:
             table = _table(config, items, ways, run)
             tables.write(table, config.out)

@@ -15,10 +15,11 @@ from fairwitness.files import require_file
 
 @dataclass(frozen=True)
 class Step:
-    """One command of a suite: the words to run, and the folder its results go to."""
+    """One command of a suite: the words to run, the folder its results go to, and what it writes there."""
 
     words: tuple[str, ...]
     folder: Path
+    out: Path
 
 
 def read_suite(path: Path, verbs: dict[str, str]) -> tuple[str, list[Step]]:
@@ -38,6 +39,9 @@ def read_suite(path: Path, verbs: dict[str, str]) -> tuple[str, list[Step]]:
         raise InputError(f"{path}: unknown key '{unknown[0]}'.{suggestion(unknown[0], ['audit', 'out', 'title'])}")
     root = Path(str(written.get("out", f"runs/{path.stem}")))
     steps = [step for number, audit in enumerate(audits, start=1) for step in _steps(path, number, audit, root, verbs)]
+    for number, step in enumerate(steps):
+        if any(step.out == other.out for other in steps[:number]):
+            raise InputError(f"{path}: two audits write to {step.out}. Give one of them another name.")
     return str(written.get("title", f"Suite {path.stem}")), steps
 
 
@@ -51,25 +55,29 @@ def _steps(path: Path, number: int, audit: Any, root: Path, verbs: dict[str, str
         )
     options = {key: value for key, value in audit.items() if key not in ("verb", "name", "models")}
     base = str(audit.get("name", f"{number:02d}-{verb.replace(' ', '-')}"))
-    models = audit.get("models") or [None]
+    if Path(base).name != base:
+        raise InputError(f"{path}: audit {number}: name = {base!r} is the name of a folder below 'out', without slashes.")
+    models = audit.get("models", [None])
+    if not isinstance(models, list) or not models or (models != [None] and not all(isinstance(one, str) for one in models)):
+        raise InputError(f"{path}: audit {number}: models = {models!r} is not a list of names, such as ['smollm2', 'gpt2'].")
     flag, _, file = verbs[verb].partition("=")
     made = []
     for model in models:
         folder = root / (base if model is None or len(models) == 1 else f"{base}-{_plain(str(model))}")
         out = folder / file if file else folder
         given = {**options, **({"model": model} if model is not None else {}), **({} if flag in options else {flag: str(out)})}
-        made.append(Step((*verb.split(), *_words(given)), folder if flag not in options else Path(str(options[flag])).parent))
+        out = Path(str(given[flag]))
+        made.append(Step((*verb.split(), *_words(given)), out.parent if file else out, out))
     return made
 
 
 def _words(options: dict[str, Any]) -> list[str]:
     words: list[str] = []
     for key, value in options.items():
-        if value is False:
-            continue
-        words.append(f"--{key}")
-        if value is not True:
-            words += [str(item) for item in value] if isinstance(value, list) else [str(value)]
+        if isinstance(value, bool):
+            words.append(f"--{key}={value}")
+        elif value != []:
+            words += [f"--{key}", *(str(item) for item in (value if isinstance(value, list) else [value]))]
     return words
 
 

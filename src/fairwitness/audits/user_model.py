@@ -230,7 +230,8 @@ def user_model(config: UserModelConfig) -> UserModelResult:
 def _one(config: UserModelConfig, prepared: Prepared, seed: int, folder: Path) -> UserModelResult:
     question = _question(config, prepared, seed)
     identity = content_hash(json.dumps(question, sort_keys=True))
-    with runs.open_run(folder / PREDS, "usermodel", question, restart=config.restart, data=prepared.data) as run:
+    inputs = {"data_dir": config.data_dir}
+    with runs.open_run(folder / PREDS, "usermodel", question, restart=config.restart, data=prepared.data, inputs=inputs) as run:
         if not run.sealed:
             _train(config, prepared, seed, folder, identity, run)
         facts = dict(run.entry["facts"])

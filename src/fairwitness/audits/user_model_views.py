@@ -65,7 +65,8 @@ def compare_views(config: ViewsConfig) -> AuditResult:
     out = config.out or config.run / "views.csv"
     data = {TEST: file_hash(require_file(config.run / TEST))}
     asked = {"rules": {k: list(v) for k, v in rules.items()}, "attributes": list(attributes), "least": config.min_group_size}
-    with runs.open_run(out, "usermodel views", asked | {"data": data}, restart=config.restart, data=data) as run:
+    inputs = {"run": config.run}
+    with runs.open_run(out, "usermodel views", asked | {"data": data}, restart=config.restart, data=data, inputs=inputs) as run:
         if not run.sealed:
             test = tables.read(config.run / TEST)
             table = pl.concat([_views(test, label, name, rules, config.min_group_size) for name in attributes])

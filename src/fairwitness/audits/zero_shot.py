@@ -130,7 +130,8 @@ def zero_shot(config: ZeroShotConfig) -> AuditResult:
 
 def _scored(config: ZeroShotConfig, scorer: ZeroShot) -> AuditResult:
     question = _question(config, scorer)
-    with open_run(config.out, "zeroshot", question, restart=config.restart, data={"in": file_hash(config.in_)}) as run:
+    data, inputs = {"in": file_hash(config.in_)}, {"in": config.in_}
+    with open_run(config.out, "zeroshot", question, restart=config.restart, data=data, inputs=inputs) as run:
         if run.sealed:
             say(f"{config.out} is already there and answers this question.")
             return _stored(config, run)

@@ -77,7 +77,8 @@ def explain(config: "ZeroShotConfig", scorer: "ZeroShot", predictions: pl.DataFr
         "words": {group: list(words) for group, words in lists.items()},
         **explainer.identity,
     }
-    with open_run(out, "zeroshot-ig", question, restart=config.restart, data={"in": file_hash(config.in_)}) as run:
+    data, inputs = {"in": file_hash(config.in_)}, {"in": config.in_}
+    with open_run(out, "zeroshot-ig", question, restart=config.restart, data=data, inputs=inputs) as run:
         if not run.sealed:
             _explain_now(config, explainer, predictions, run, out, lists)
         return _stored(run, out)

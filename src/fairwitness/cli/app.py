@@ -59,13 +59,32 @@ def main(words: Sequence[str] | None = None) -> NoReturn:
 
 def call(words: list[str]) -> Any:
     """Parse and run one command; errors are raised, not printed."""
-    app = build()
-    words, config = _take_config(_join_booleans(words))
-    if config is not None:
-        from cyclopts.config import Toml
-
-        app.config = (Toml(config, use_commands_as_keys=False, must_exist=True),)
+    app, words = prepare(words)
     return app(words, exit_on_error=False, print_error=False, result_action="return_value")
+
+
+def prepare(words: list[str]) -> tuple[App, list[str]]:
+    """The application with the file that `--config` names as a source of options, and the words that are left."""
+    app = build()
+    words, path = _take_config(_join_booleans(words))
+    if path is not None:
+        from cyclopts.config import Dict
+
+        # The options stand under the verb's own words: at the top, cyclopts would take `data` or `run` for the verb of that name.
+        options: dict[str, Any] = _read_toml(path)
+        for word in reversed(_verb(words).split()):
+            options = {word: options}
+        app.config = (Dict(options, source=str(path)),)
+    return app, words
+
+
+def _verb(words: list[str]) -> str:
+    """The verb that the words begin with; empty where there is none.
+
+    >>> _verb(["stereoset", "eval", "--data", "x"]), _verb(["gate", "run"]), _verb(["--help"])
+    ('stereoset eval', 'gate', '')
+    """
+    return next((verb for verb in (" ".join(words[:2]), *words[:1]) if verb in VERBS), "")
 
 
 def _join_booleans(words: list[str]) -> list[str]:
@@ -92,18 +111,17 @@ def _take_config(words: list[str]) -> tuple[list[str], Path | None]:
         if not equals and index + 1 == len(words):
             raise InputError("--config needs the name of a TOML file.")
         path = Path(value if equals else words[index + 1])
-        _check_toml(path)
         return words[:index] + words[index + (1 if equals else 2) :], path
     return words, None
 
 
-def _check_toml(path: Path) -> None:
+def _read_toml(path: Path) -> dict[str, Any]:
     import tomllib
 
     from fairwitness.files import require_file
 
     try:
-        tomllib.loads(require_file(path).read_text(encoding="utf-8"))
+        return tomllib.loads(require_file(path).read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}") from error
 

@@ -26,18 +26,17 @@ def compare(
     b
         The run after.
     out
-        Write the comparison as a page (.html) or a table (.csv, .parquet).
+        Write the comparison as a page (.html), Markdown (.md) or a table (.csv, .parquet).
     json
         Print JSON.
     """
     from fairwitness import tables
     from fairwitness.audits.compare import compare as compare_runs
-    from fairwitness.files import write_text
-    from fairwitness.report.comparison_section import page
+    from fairwitness.audits.reporting import ENDINGS
 
     result = compare_runs(a, b, config)
-    if out is not None and out.suffix == ".html":
-        write_text(out, page(result.table, result.facts))
+    if out is not None and ENDINGS.get(out.suffix.lower()) in ("html", "md"):
+        result.report(out, title=f"{a} and {b}")
     elif out is not None:
         tables.write(result.table, out)
     if json:

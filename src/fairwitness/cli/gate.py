@@ -21,6 +21,7 @@ def gate(run: Path, /, config: Annotated[GateConfig | None, Parameter(name="*")]
         Print JSON.
     """
     from fairwitness.audits.gate import gate as judge
+    from fairwitness.report.content import defined
 
     verdict, result = judge(run, config or GateConfig())
     if json:
@@ -28,8 +29,9 @@ def gate(run: Path, /, config: Annotated[GateConfig | None, Parameter(name="*")]
         return verdict.value
     for row in result.table.iter_rows(named=True):
         where = "/".join(str(row[name]) for name in ("attribute", "group", "class") if row.get(name))
-        value = f"{row['value']:.3f}" if row.get("value") is not None else "undefined"
-        interval = f" [{row['low']:.3f}, {row['high']:.3f}]" if row.get("low") is not None else ""
+        value = f"{row['value']:.3f}" if defined(row.get("value")) else "undefined" if row.get("metric") else ""
+        known = defined(row.get("low")) and defined(row.get("high"))
+        interval = f" [{row['low']:.3f}, {row['high']:.3f}]" if known else ""
         print(f"{row['verdict']:7} {row['rule']:50} {where:32} {value}{interval}  {row['why']}")
     print({0: "passed", 1: "FAILED", 3: "NOT ENOUGH EVIDENCE"}[verdict.value])
     return verdict.value

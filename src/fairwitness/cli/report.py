@@ -1,31 +1,25 @@
-"""`fairwitness report`: one page over one or more run folders."""
+"""`fairwitness report`: one file over one or more run folders."""
 
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from fairwitness.audits.reporting import ReportConfig
+
 
 def report(
     runs: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)],
     /,
-    *,
-    out: Path = Path("report.html"),
-    title: str = "Fair Witness report",
+    config: Annotated[ReportConfig | None, Parameter(name="*")] = None,
 ) -> None:
-    """Write one self-contained HTML page for one or more run folders.
+    """Write one file for one or more run folders: a self-contained page, Markdown for a pull request, or JSON.
 
     Parameters
     ----------
     runs
         Folders that hold a run.json. Several make a comparison.
-    out
-        The page to write.
-    title
-        Its heading.
     """
-    from fairwitness.files import write_text
-    from fairwitness.report.sections import page_of
+    from fairwitness.audits.reporting import write_report
 
-    write_text(out, page_of(runs, title=title))
-    print(out)
+    print(write_report(runs, config))

@@ -23,12 +23,11 @@ def run(suite: Path, /, *, out: Path | None = None) -> None:
     out
         The report to write; by default report.html beside the runs.
     """
+    from fairwitness.audits.reporting import ReportConfig, write_report
     from fairwitness.audits.suite import read_suite
     from fairwitness.cli.app import call
     from fairwitness.cli.verbs import VERBS
-    from fairwitness.files import write_text
     from fairwitness.progress import say
-    from fairwitness.report.sections import page_of
 
     title, steps = read_suite(suite, {verb: output for verb, output in OUTPUTS.items() if verb in VERBS})
     for number, step in enumerate(steps, start=1):
@@ -36,5 +35,4 @@ def run(suite: Path, /, *, out: Path | None = None) -> None:
         call(list(step.words))
     folders = list(dict.fromkeys(step.folder for step in steps))
     page = out or folders[0].parent / "report.html"
-    write_text(page, page_of(folders, title=title))
-    print(page)
+    print(write_report(folders, ReportConfig(out=page, title=title)))

@@ -4,8 +4,8 @@ from typing import Any
 
 import polars as pl
 
-from fairwitness.report.page import Chart, Finding, Section, Table, render
-from fairwitness.report.svg import Interval, interval_chart
+from fairwitness.report.content import Block, Finding, Interval, IntervalChart, Section, Table
+from fairwitness.report.side_by_side import MAIN
 
 HOW = {
     "paired": "Both judged the same rows, so rows are compared with themselves (paired bootstrap).",
@@ -15,33 +15,37 @@ HOW = {
 MOST_LINES = 40
 
 
-def page(changes: pl.DataFrame, facts: dict[str, Any]) -> str:
-    """The comparison as one page."""
-    return render(f"{facts['a']} and {facts['b']}", [section(changes, facts)])
-
-
 def section(changes: pl.DataFrame, facts: dict[str, Any]) -> Section:
     """The section of one comparison."""
     clear = changes.filter(pl.col("verdict") == "changed")
     lede = [f"{clear.height} of {changes.height} measurements changed beyond noise between {facts['a']} and {facts['b']}."]
     lede += [HOW[how] for how in dict.fromkeys(changes["how"].to_list()) if how in HOW]
     charts = [_chart(str(metric), part) for (metric,), part in changes.group_by("metric", maintain_order=True)]
-    columns = ["metric", "attribute", "group", "class", "before", "after", "change", "low", "high", "p_adjusted", "n", "verdict"]
-    table = Table("All changes", columns, changes.sort("verdict", "p_adjusted", nulls_last=True).select(columns).rows())
-    return Section("What changed", lede, _findings(clear), [*(c for c in charts if c), table], anchor="changes")
+    blocks: list[Block] = [*(chart for chart in charts if chart), _table(changes)]
+    return Section("What changed", lede, _findings(clear), blocks, anchor="changes")
+
+
+def _table(changes: pl.DataFrame) -> Table:
+    places = [name for name in ("attribute", "group", "class") if changes[name].count()]
+    columns = ["verdict", "metric", *places, "before", "after", "change", "low", "high", "p_adjusted", "n"]
+    ordered = changes.sort("verdict", "p_adjusted", nulls_last=True).with_columns(pl.col("metric").str.replace_all("_", " "))
+    return Table("All changes", [name.replace("_", " ") for name in columns], ordered.select(columns).rows())
 
 
 def _findings(clear: pl.DataFrame) -> list[Finding]:
+    main = clear.filter(pl.col("metric").is_in([metric for metrics in MAIN.values() for metric in metrics]))
     found = []
-    for row in clear.iter_rows(named=True):
+    # A ratio moves by more than a difference does without mattering more, so what audits are known by speaks first.
+    for row in (main if main.height else clear).iter_rows(named=True):
         where = "/".join(str(row[name]) for name in ("attribute", "group", "class") if row[name])
-        words = f"{row['metric'].replace('_', ' ')} of '{where}' went from {row['before']:+.3f} to {row['after']:+.3f} "
+        name = row["metric"].replace("_", " ").capitalize()
+        words = f"{name} of '{where}' went from {row['before']:+.3f} to {row['after']:+.3f} "
         words += f"(change {row['change']:+.3f}, 95 % interval {row['low']:+.3f} to {row['high']:+.3f})."
         found.append(Finding(words, min(abs(row["low"]), abs(row["high"])), subject=where))
     return found
 
 
-def _chart(metric: str, part: pl.DataFrame) -> Chart | None:
+def _chart(metric: str, part: pl.DataFrame) -> IntervalChart | None:
     rows = part.drop_nulls("change").sort("change", descending=True).head(MOST_LINES)
     if rows.is_empty():
         return None
@@ -53,4 +57,4 @@ def _chart(metric: str, part: pl.DataFrame) -> Chart | None:
         for row in rows.iter_rows(named=True)
     ]  # fmt: skip
     name = metric.replace("_", " ")
-    return Chart(f"Change of {name}", interval_chart(lines, name=f"change of {name} (after − before)"), "Grey: no clear change.")
+    return IntervalChart(f"Change of {name}", lines, f"change of {name} (after − before)", note="Hollow: no clear change.")

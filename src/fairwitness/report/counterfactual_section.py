@@ -1,12 +1,12 @@
 """What a report says about a counterfactual audit: the same sentences with another identity in them, and how the scores moved."""
 
 import base64
+from typing import Any
 
 import polars as pl
 
-from fairwitness.report.page import Block, Chart, Example, Finding, Picture, Section, Table
+from fairwitness.report.content import Block, Example, Finding, Interval, IntervalChart, Picture, Section, Table
 from fairwitness.report.recorded import Recorded
-from fairwitness.report.svg import Interval, interval_chart
 
 DEFINITIONS = (
     (
@@ -18,13 +18,17 @@ DEFINITIONS = (
     ("Flip rate", "Share of templates that are called toxic with one group and not with the other."),
 )
 MOST_PAIRS = 12
+PAIR_COLUMNS = ("a", "b", "n", "difference", "low", "high", "p_adjusted", "effect_dz", "share_apart", "flip_rate", "ratio")
+# From here on the study speaks of a difference between two groups' means; the same marks as in metrics/mean_tables.py.
+DIFFERENCE_MARK, RATIO_MARK = 0.1, 0.8
 
 
 def section(recorded: Recorded) -> Section:
     """The section of one counterfactual analysis."""
     measured = recorded.table("measurements.parquet")
     counts = recorded.counts
-    lede = [f"The same sentences were scored with different groups named in them: {counts.get('asked', 0):,} texts in all."]
+    who = f" by {recorded.model}" if recorded.model else ""
+    lede = [f"The same sentences were scored{who} with different groups named in them: {counts.get('asked', 0):,} texts in all."]
     if counts.get("failed"):
         lede.append(f"{counts['failed']:,} could not be scored; pairs with one of them are in no difference.")
     if measured is None:
@@ -32,9 +36,9 @@ def section(recorded: Recorded) -> Section:
     everything = measured.filter(pl.col("class") == "all")
     blocks: list[Block] = []
     for (category,), part in everything.group_by("attribute", maintain_order=True):
-        blocks += _category(str(category), part)
-    blocks += _mitigation(recorded)
-    findings = _findings(everything.filter(pl.col("metric") == "paired_gap"))
+        blocks += [*_category(str(category), part), *_templates(recorded, str(category)), *_pairs(recorded, str(category))]
+    blocks += [*_means(recorded), *_mitigation(recorded)]
+    findings = _findings(everything.filter(pl.col("metric") == "paired_gap"), recorded.model or "The scorer")
     return Section("Counterfactual identities", lede, findings, blocks, examples=_worst(recorded), definitions=DEFINITIONS)
 
 
@@ -44,15 +48,72 @@ def _category(category: str, part: pl.DataFrame) -> list[Block]:
     lines = [
         Interval(row["group"] or "control", row["value"], row["low"], row["high"], row["n"]) for row in means.iter_rows(named=True)
     ]
-    blocks: list[Block] = [Chart(f"Mean score by group: {name}", interval_chart(lines, name="mean score", ideal=None))]
+    blocks: list[Block] = [IntervalChart(f"Mean score by group: {name}", lines, "mean score", ideal=None)]
     gaps = part.filter(pl.col("metric") == "paired_gap").sort(pl.col("value").abs(), descending=True, nulls_last=True)
-    rows = gaps.head(MOST_PAIRS).iter_rows(named=True)
-    pairs = [Interval(row["group"], row["value"], row["low"], row["high"], row["n"], muted=not _sure(row)) for row in rows]
-    note = "Largest first. Grey: not sure after adjusting for the number of pairs."
-    return [*blocks, Chart(f"Difference on the same sentences: {name}", interval_chart(pairs, name="paired gap"), note)]
+    pairs = [_positive(row) for row in gaps.head(MOST_PAIRS).iter_rows(named=True)]
+    note = "Largest first; the group that scores higher is named first. Hollow: not sure after adjusting for the number of pairs."
+    return [*blocks, IntervalChart(f"Difference on the same sentences: {name}", pairs, "paired gap", note=note)]
 
 
-def _findings(gaps: pl.DataFrame) -> list[Finding]:
+def _positive(row: dict[str, Any]) -> Interval:
+    """A pair with the higher-scoring group first."""
+    value, low, high, name = row["value"], row["low"], row["high"], str(row["group"])
+    if value is not None and value < 0:
+        first, _, second = name.partition(" − ")
+        value, low, high = -value, None if high is None else -high, None if low is None else -low
+        name = f"{second} − {first}"
+    return Interval(name, value, low, high, row["n"], muted=not _sure(row))
+
+
+def _templates(recorded: Recorded, category: str) -> list[Block]:
+    """Every template as a line through its groups, as it was drawn."""
+    alt = f"One line per template through the groups of {category.replace('_', ' ')}: each template's own scores"
+    return _picture(recorded, f"{category.replace('*', '_x_')}_lines.png", f"Template by template: {_plain(category)}", alt)
+
+
+def _pairs(recorded: Recorded, category: str) -> list[Block]:
+    table = recorded.table("pairs.csv")
+    if table is None or not set(PAIR_COLUMNS) <= set(table.columns):
+        return []
+    own = table.filter(pl.col("category") == category, pl.col("sentiment") == "all", pl.col("a") < pl.col("b"))
+    names = [name.replace("_", " ") for name in PAIR_COLUMNS]
+    note = "Bold: a difference of 0.1 or more."
+    title = f"All pairs: {_plain(category)}"
+    return [Table(title, names, own.select(PAIR_COLUMNS).rows(), note, marks={"difference": DIFFERENCE_MARK}, folded=True)]
+
+
+def _means(recorded: Recorded) -> list[Block]:
+    """The study's own tables: means by group and sentiment, and their differences and ratios in every order of two groups."""
+    words = {
+        "by_group.csv": ("Means by group and sentiment", "", {}),
+        "differences.csv": (
+            "Differences of means",
+            f"Bold: more than {DIFFERENCE_MARK}, which the study calls out.",
+            dict.fromkeys(("neutral", "negative", "positive", "all"), DIFFERENCE_MARK + 1e-12),
+        ),
+        "ratios.csv": ("Ratios of means", f"Below {RATIO_MARK} is what the study calls out.", {}),
+    }
+    blocks: list[Block] = []
+    for file, (title, note, marks) in words.items():
+        table = recorded.table(file)
+        if table is not None and table.height:
+            names = [name.replace("_", " ") for name in table.columns]
+            blocks.append(Table(title, names, table.rows(), note, marks=marks, folded=True))
+    return blocks
+
+
+def _plain(category: str) -> str:
+    return category.replace("_", " ")
+
+
+def _picture(recorded: Recorded, file: str, title: str, alt: str) -> list[Block]:
+    if not recorded.has(file):
+        return []
+    data = base64.b64encode(recorded.path(file).read_bytes()).decode()
+    return [Picture(title, f"data:image/png;base64,{data}", alt)]
+
+
+def _findings(gaps: pl.DataFrame, scorer: str) -> list[Finding]:
     found = []
     for row in gaps.drop_nulls(["value", "low", "high"]).iter_rows(named=True):
         if not _sure(row) or "control" in str(row["group"]):
@@ -61,7 +122,7 @@ def _findings(gaps: pl.DataFrame) -> list[Finding]:
         if row["value"] < 0:
             first, second = second, first
         low, high = sorted((abs(row["low"]), abs(row["high"])))
-        words = f"The same sentence scores {abs(row['value']):.2f} higher with '{first}' than with '{second}'"
+        words = f"{scorer} scores the same sentence {abs(row['value']):.2f} higher with '{first}' than with '{second}'"
         words += f" (95 % interval {low:.2f} to {high:.2f})."
         found.append(Finding(words, low, subject=str(row["attribute"])))
     return found
@@ -76,12 +137,30 @@ def _mitigation(recorded: Recorded) -> list[Block]:
     table = recorded.table("mitigation.csv")
     if table is None:
         return []
-    note = "Measured on templates that fitted nothing. Read the gap together with accuracy and AUC."
-    blocks: list[Block] = [Table("Mitigation without retraining, before and after", table.columns, table.rows(), note)]
-    if recorded.has("mitigation.png"):
-        data = base64.b64encode(recorded.path("mitigation.png").read_bytes()).decode()
-        blocks.append(Picture("Mitigation", f"data:image/png;base64,{data}", "Gap and accuracy before and after each mitigation"))
-    return blocks
+    note = (
+        "Measured on the half of the labelled templates that fitted nothing. Averaging (or the control) gives all variants of a "
+        "comment one score; per-group thresholds bring each group's false positive rate to that of everybody. Read the gap "
+        f"together with accuracy and AUC. {recommendation(table)}"
+    )
+    names = [name.replace("_", " ") for name in table.columns]
+    drawn = _picture(recorded, "mitigation.png", "Mitigation", "Gap and accuracy before and after each mitigation")
+    return [Table("Mitigation without retraining, before and after", names, table.rows(), note.strip()), *drawn]
+
+
+def recommendation(mitigation: pl.DataFrame) -> str:
+    """For each category the mitigation with the least gap in false positives among those that cost at most 0.01 of accuracy."""
+    words = []
+    for some in mitigation.partition_by("category", "rows", maintain_order=True):
+        rows = some.to_dicts()
+        before = rows[0]
+        usable = [row for row in rows if row["false_positive_gap"] is not None and row["accuracy"] >= before["accuracy"] - 0.01]
+        if not usable or before["false_positive_gap"] is None:
+            continue
+        best = min(usable, key=lambda row: (row["false_positive_gap"], -(row["auc"] or 0)))
+        gap = f"gap in false positives {before['false_positive_gap']:.3f} → {best['false_positive_gap']:.3f}"
+        accuracy = f"accuracy {before['accuracy']:.3f} → {best['accuracy']:.3f}"
+        words.append(f"{before['category']} ({before['rows']}): {best['mitigation']} ({gap}, {accuracy})")
+    return "Least gap at no more than 0.01 of accuracy: " + "; ".join(words) + "." if words else ""
 
 
 def _worst(recorded: Recorded) -> list[Example]:

@@ -4,9 +4,9 @@ from typing import Any
 
 import polars as pl
 
-from fairwitness.report.page import Block, Chart, Finding, Section, Table
+from fairwitness.report.content import Block, Finding, Interval, IntervalChart, Section, Table
+from fairwitness.report.multigroup_blocks import heat_maps, spread_charts, spread_findings
 from fairwitness.report.recorded import Recorded
-from fairwitness.report.svg import Interval, heat_map, interval_chart
 
 # gap → (its name for a reader, what a positive value means in a sentence)
 GAPS = {
@@ -14,6 +14,7 @@ GAPS = {
     "false_positive_rate_difference": ("Difference in false alarms", "wrongly flagged {points} points {more} often"),
     "equal_opportunity_difference": ("Difference in true detections", "rightly flagged {points} points {more} often"),
 }
+FOLD_FROM, MOST_LINES = 12, 30
 DEFINITIONS = (
     ("Flagged", "The prediction is the positive class, for example toxic."),
     (
@@ -45,11 +46,12 @@ def section(recorded: Recorded) -> Section:
     skipped = _skipped(recorded.table(".csv"))
     charts = [_gap_chart(gaps.filter(pl.col("metric") == metric), name) for metric, (name, _) in GAPS.items()]
     blocks: list[Block] = [chart for chart in charts if chart is not None]
-    blocks += _tables(recorded) + _multigroup(recorded)
+    blocks += [*spread_charts(measured), *_tables(recorded), *heat_maps(recorded)]
     limits = list(facts.get("notes", []))[:6]
     if skipped:
         limits.append(f"Too few rows to say anything of: {', '.join(skipped)}.")
-    return Section("Group fairness", lede, _findings(gaps), blocks, definitions=DEFINITIONS, limits=limits)
+    findings = [*_findings(gaps), *spread_findings(measured)]
+    return Section("Group fairness", lede, findings, blocks, definitions=DEFINITIONS, limits=limits)
 
 
 def _opening(facts: dict[str, Any]) -> str:
@@ -64,8 +66,7 @@ def _findings(gaps: pl.DataFrame) -> list[Finding]:
     """Gaps whose interval stays clear of zero and that survive the adjustment for how many were looked at."""
     found = []
     for row in gaps.drop_nulls(["value", "low", "high"]).iter_rows(named=True):
-        clear = row["low"] > 0 or row["high"] < 0
-        if not clear or (row["p_adjusted"] is not None and row["p_adjusted"] > 0.05):
+        if not _is_clear(row):
             continue
         phrase = GAPS[row["metric"]][1].format(points=f"{abs(row['value']) * 100:.0f}", more="more" if row["value"] > 0 else "less")
         low, high = sorted((abs(row["low"]) * 100, abs(row["high"]) * 100))
@@ -74,16 +75,24 @@ def _findings(gaps: pl.DataFrame) -> list[Finding]:
     return found
 
 
-def _gap_chart(gaps: pl.DataFrame, name: str) -> Chart | None:
+def _is_clear(row: dict[str, Any]) -> bool:
+    """Whether a gap's interval stays clear of zero and its p-value, adjusted for how many were looked at, is below 0.05."""
+    low, high, p = row["low"], row["high"], row["p_adjusted"]
+    return low is not None and high is not None and (low > 0 or high < 0) and (p is None or p <= 0.05)
+
+
+def _gap_chart(gaps: pl.DataFrame, name: str) -> IntervalChart | None:
     if gaps.is_empty():
         return None
     ordered = gaps.sort(pl.col("value").fill_null(float("-inf")), descending=True)
+    cut = f" Of {ordered.height:,} identities, those at both ends." if ordered.height > 2 * MOST_LINES else ""
+    ordered = pl.concat([ordered.head(MOST_LINES), ordered.slice(max(MOST_LINES, ordered.height - MOST_LINES))])
     lines = [
-        Interval(r["attribute"], r["value"], r["low"], r["high"], r["n"], muted=r["value"] is None)
+        Interval(r["attribute"], r["value"], r["low"], r["high"], r["n"], muted=not _is_clear(r))
         for r in ordered.iter_rows(named=True)
     ]
-    note = "Dots are values, bars 95 % intervals, the dashed line is no difference. Identities with too few rows are undefined."
-    return Chart(f"{name}, by identity", interval_chart(lines, name=f"{name} (identity named − not named)"), note)
+    note = "Dots are values, bars 95 % intervals, the dashed line is no difference. Hollow: no clear difference."
+    return IntervalChart(f"{name}, by identity", lines, f"{name} (identity named − not named)", note=note + cut)
 
 
 def _tables(recorded: Recorded) -> list[Block]:
@@ -93,43 +102,19 @@ def _tables(recorded: Recorded) -> list[Block]:
         columns = ["group", "n", "acc", "f1", "tpr", "false_positive_rate", "pos_rate"]
         names = ["group", "rows", "accuracy", "F1", "true positive rate", "false positive rate", "positive rate"]
         present = [column for column in columns if column in groups.columns]
+        # Of several classes there is no true positive rate; a column that is empty from top to bottom is left out.
+        present = [column for column in present if column in ("group", "n") or groups[column].count()]
         shown = [names[columns.index(column)] for column in present]
         note = "Click a heading to sort. Empty cells are undefined: too few rows, or no row of the class."
-        blocks.append(Table("Rates by group", shown, groups.select(present).rows(), note))
+        blocks.append(Table("Rates by group", shown, groups.select(present).rows(), note, folded=groups.height > FOLD_FROM))
     aucs = recorded.table(".bias_auc.csv")
     if aucs is not None:
         wanted = ["identity", "n_subgroup", "subgroup_auc", "bpsn_auc", "bnsp_auc", "positive_aeg", "negative_aeg"]
         present = [column for column in wanted if column in aucs.columns]
-        blocks.append(Table("Bias AUCs by identity", [column.replace("_", " ") for column in present], aucs.select(present).rows()))
+        names = ["identity", "rows", "subgroup AUC", "BPSN AUC", "BNSP AUC", "positive AEG", "negative AEG"]
+        shown = [names[wanted.index(column)] for column in present]
+        blocks.append(Table("Bias AUCs by identity", shown, aucs.select(present).rows(), folded=aucs.height > FOLD_FROM))
     return blocks
-
-
-def _multigroup(recorded: Recorded) -> list[Block]:
-    """Class × group heat maps of the multiclass metrics, where groups were given as columns."""
-    table = recorded.table(".multigroup.csv")
-    if table is None:
-        return []
-    blocks: list[Block] = []
-    cells = table.filter(pl.col("metric").is_in(["statistical_parity", "equal_opportunity"]), pl.col("group").is_not_null())
-    for (metric, attribute), part in cells.group_by(["metric", "attribute"], maintain_order=True):
-        groups, classes = (part[name].cast(pl.String).unique(maintain_order=True).to_list() for name in ("group", "class"))
-        by_place = {(str(r["class"]), str(r["group"])): r for r in part.iter_rows(named=True)}
-        values = [[_of(by_place, one, group, "value") for group in groups] for one in classes]
-        hints = [[_words(by_place.get((one, group)), one, group) for group in groups] for one in classes]
-        title = f"{str(metric).replace('_', ' ').capitalize()}: class by {attribute}"
-        blocks.append(Chart(title, heat_map([f"class {one}" for one in classes], groups, values, name=title, hints=hints)))
-    return blocks
-
-
-def _of(by_place: dict[tuple[str, str], dict[str, Any]], one: str, group: str, column: str) -> float | None:
-    row = by_place.get((one, group))
-    return None if row is None else row[column]
-
-
-def _words(row: dict[str, Any] | None, one: str, group: str) -> str:
-    if row is None or row["value"] is None:
-        return f"class {one}, group {group}"
-    return f"class {one}, group {group}: {row['value']:.3f}, 95 % interval {row['low']:.3f} to {row['high']:.3f}, n = {row['n']:,}"
 
 
 def _skipped(groups: pl.DataFrame | None) -> list[str]:

@@ -2,9 +2,8 @@
 
 import polars as pl
 
-from fairwitness.report.page import Block, Chart, Finding, Section, Table
+from fairwitness.report.content import Block, Finding, Interval, IntervalChart, Section, Table
 from fairwitness.report.recorded import Recorded
-from fairwitness.report.svg import Interval, interval_chart
 
 CHARTS = {
     "reference_ss": ("Stereotype score (SS): 50 is no preference", 50.0),
@@ -54,22 +53,25 @@ def crows_section(recorded: Recorded) -> Section:
     chosen = measured.filter(pl.col("metric").str.contains("stereotype"))
     rows = [Interval(_place(row), row["value"], row["low"], row["high"], row["n"]) for row in chosen.iter_rows(named=True)]
     ideal = 50.0 if any((line.value or 0) > 1 for line in rows) else 0.5
-    return Section("CrowS-Pairs", lede, (), [Chart(name, interval_chart(rows, name=name, ideal=ideal))])
+    return Section("CrowS-Pairs", lede, (), [IntervalChart(name, rows, name, ideal=ideal)])
 
 
-def _chart(rows: pl.DataFrame, name: str, ideal: float) -> Chart:
+def _chart(rows: pl.DataFrame, name: str, ideal: float) -> IntervalChart:
     lines = [
         Interval(_place(row), row["value"], row["low"], row["high"], row["n"], muted=(row["n"] or 0) < 30, series=row["attribute"])
         for row in rows.iter_rows(named=True)
     ]
-    return Chart(name, interval_chart(lines, name=name, ideal=ideal), "The dashed line is the ideal. Grey: fewer than 30 items.")
+    return IntervalChart(name, lines, name, ideal=ideal, note="The dashed line is the ideal. Hollow: fewer than 30 items.")
 
 
 def _table(cells: pl.DataFrame) -> Table:
     keys = ["attribute", "group", "n"]
     wide = cells.pivot(on="metric", index=keys, values="value", maintain_order=True)
     names = [name for name in wide.columns if name not in keys]
-    return Table("All numbers", ["subset", "domain", "items", *names], wide.select(*keys, *names).rows(), digits=2)
+    short = [" ".join(part if part in ("argmax", "reference") else part.upper() for part in name.split("_")) for name in names]
+    shown = [name.removeprefix("reference ") for name in short]
+    rows = wide.select(*keys, *names).rows()
+    return Table("All numbers", ["subset", "domain", "items", *shown], rows, digits=1)
 
 
 def _findings(cells: pl.DataFrame, model: str) -> list[Finding]:

@@ -2,9 +2,8 @@
 
 import polars as pl
 
-from fairwitness.report.page import Block, Chart, Section, Table
+from fairwitness.report.content import Block, Interval, IntervalChart, Section, Table
 from fairwitness.report.recorded import Recorded
-from fairwitness.report.svg import Interval, interval_chart
 
 
 def section(recorded: Recorded) -> Section:
@@ -22,7 +21,7 @@ def section(recorded: Recorded) -> Section:
             Interval(row["metric"], row["value"], row.get("low"), row.get("high"), row.get("n"))
             for row in overall.iter_rows(named=True)
         ]
-        blocks.append(Chart("How well it predicts, on the test users", interval_chart(lines, name="value", ideal=None)))
+        blocks.append(IntervalChart("How well it predicts, on the test users", lines, "value", ideal=None))
         blocks.append(Table("By class", performance.columns, performance.rows()))
     tested = facts.get("n_test", 0)
     limits = [f"The test part has only {tested:,} users: most gaps between groups cannot show."] if tested and tested < 200 else []

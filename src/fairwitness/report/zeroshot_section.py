@@ -2,13 +2,11 @@
 
 import polars as pl
 
-from fairwitness import tables
-from fairwitness.errors import FairWitnessError
-from fairwitness.report.page import Block, Chart, Example, Section, Table, Word
+from fairwitness.report.content import Block, Example, Interval, IntervalChart, Section, Table, Word
 from fairwitness.report.recorded import Recorded
-from fairwitness.report.svg import Interval, interval_chart
 
 MOST_EXAMPLES = 25
+FEW, MOST_LINES = 5, 24
 
 
 def section(recorded: Recorded) -> Section:
@@ -38,7 +36,7 @@ def explained_section(recorded: Recorded) -> Section:
     if converged is not None and converged < table.height:
         limits.append(f"{table.height - converged:,} of {table.height:,} explanations did not converge; they are marked.")
     shares = _shares(recorded)
-    return Section("Explanations", lede, (), shares, examples=_examples(table), limits=limits)
+    return Section("Explanations", lede, (), shares, examples=explained_examples(table), limits=limits)
 
 
 def _spread(frame: pl.DataFrame | None) -> list[Block]:
@@ -53,27 +51,36 @@ def _spread(frame: pl.DataFrame | None) -> list[Block]:
     for name, part in groups.items():
         score = part["score"].drop_nulls()
         if len(score):
-            lines.append(Interval(name, score.median(), score.quantile(0.05), score.quantile(0.95), len(score)))  # type: ignore[arg-type]
+            ends = score.quantile(0.05), score.quantile(0.95)
+            lines.append(Interval(name, score.median(), *ends, len(score), between="middle 90 %"))  # type: ignore[arg-type]
     note = "Dots are medians; bars hold the middle 90 % of the texts (not an interval of the median)."
-    return [Chart("Where the scores lie", interval_chart(lines, name="score", ideal=0.0), note)]
+    return [IntervalChart("Where the scores lie", lines, "score", note=note)]
 
 
 def _shares(recorded: Recorded) -> list[Block]:
+    """How much of the decisions rests on words that name an identity; and how far attributions agree with marked words."""
     blocks: list[Block] = []
-    for name in sorted(recorded.entry.get("outputs", {})):
-        if name.endswith(".csv"):
-            try:
-                table = tables.read(recorded.folder / name)
-            except FairWitnessError:
-                continue
-            if "n" in table.columns:
-                table = table.filter(pl.col("n") > 0)
-            title = name.removesuffix(".csv").rpartition(".")[2].replace("_", " ").capitalize()
-            blocks.append(Table(title, table.columns, table.rows()))
+    shares, agreement = recorded.table(".ig_identity.csv"), recorded.table(".ig_rationale.csv")
+    if shares is not None and {"group", "outcome", "n", "share", "low", "high"} <= set(shares.columns):
+        seen = shares.filter(pl.col("n") > 0)
+        whole = seen.filter(pl.col("outcome") == "all").unique("group", keep="first", maintain_order=True)
+        lines = [
+            Interval(row["group"], row["share"], row["low"], row["high"], row["n"], muted=row["n"] < FEW)
+            for row in whole.sort("n", "share", descending=True, maintain_order=True).head(MOST_LINES).iter_rows(named=True)
+        ]
+        note = f"Share of a row's attribution that lies on identity words, averaged over a group's rows. Hollow: under {FEW} rows."
+        name = "share of attribution on identity words"
+        blocks.append(IntervalChart("How much rests on words that name an identity", lines, name, ideal=None, note=note))
+        names = [name.replace("_", " ") for name in seen.columns]
+        blocks.append(Table("The same by outcome", names, seen.rows(), folded=True))
+    if agreement is not None:
+        names = [name.replace("_", " ") for name in agreement.columns]
+        blocks.append(Table("Agreement with the words that people marked", names, agreement.rows()))
     return blocks
 
 
-def _examples(table: pl.DataFrame) -> list[Example]:
+def explained_examples(table: pl.DataFrame) -> list[Example]:
+    """Explained rows with their words' weights; rows that failed have none."""
     examples = []
     for row in table.head(MOST_EXAMPLES).iter_rows(named=True):
         words, weights = row.get("words"), row.get("word_weights")

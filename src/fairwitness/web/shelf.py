@@ -1,37 +1,21 @@
-"""A folder of many runs, as the viewer reads it: which runs there are, and the rows of one, searched and filtered.
+"""A folder of many runs, as the viewer reads it: which runs there are, and the rows of an audit, kept while they are looked at.
 
-Nothing is written. A path given by a browser is only ever looked up among the runs that were found below the folder.
+Nothing is written. A path given by a browser is only ever looked up below the folder; what a row is and how rows are filtered is
+rows.py's.
 """
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from threading import Lock
 from typing import Any
 
 import polars as pl
 
-from fairwitness import tables
-from fairwitness.errors import FairWitnessError, InputError
+from fairwitness.errors import InputError
 from fairwitness.report.recorded import Recorded, recorded_in
 from fairwitness.runs import MANIFEST
-
-OUTCOMES = {
-    "true positive": (1, 1),
-    "false positive": (1, 0),
-    "true negative": (0, 0),
-    "false negative": (0, 1),
-}
-
-
-@dataclass(frozen=True)
-class Query:
-    """What of a run's rows is wanted."""
-
-    text: str = ""
-    group: str = ""
-    outcome: str = ""
-    error: str = ""
+from fairwitness.web.rows import Query, Rows, condition, load_rows, source_of
 
 
 @dataclass
@@ -40,99 +24,65 @@ class Shelf:
 
     root: Path
     most_kept: int = 2
-    _frames: "OrderedDict[tuple[str, str, int], pl.DataFrame]" = field(default_factory=OrderedDict)
+    _kept: "OrderedDict[tuple[Any, ...], Rows]" = field(default_factory=OrderedDict)
     _picks: "OrderedDict[tuple[Any, ...], pl.Series]" = field(default_factory=OrderedDict)
     _lock: Lock = field(default_factory=Lock)
 
     def names(self) -> list[str]:
         """The folders that hold a run, as paths below the root, in order."""
-        found = [path.parent for path in self.root.rglob(MANIFEST) if path.resolve().is_relative_to(self.root.resolve())]
-        return sorted("." if path == self.root else str(path.relative_to(self.root)) for path in found)
+        found = [path.parent for path in self.root.rglob(MANIFEST)]
+        names = ["." if path == self.root else path.relative_to(self.root).as_posix() for path in found]
+        return sorted(name for name in names if self._is_here(name))
 
     def audits(self, name: str) -> list[Recorded]:
-        """The audits of one run. A name that is not among `names` is an InputError, wherever it points."""
-        if name not in self.names():
+        """The audits of one run. A name that is not one of `names` is an InputError, wherever it points."""
+        if not self._is_here(name):
             raise InputError(f"There is no run '{name}' here.")
         return recorded_in(self.root / name)
 
-    def rows(self, name: str, audit: str, query: Query, start: int, count: int) -> tuple[int, pl.DataFrame]:
-        """How many rows match, and those from `start`. A repeated query is answered from what was found before."""
-        frame, stamp = self._frame(name, audit)
-        key = (name, audit, stamp, query)
-        with self._lock:
-            picked = self._picks.get(key)
-        if picked is None:
-            picked = frame.select(pl.arg_where(_condition(frame, query))).to_series()
-            with self._lock:
-                self._picks[key] = picked
-                while len(self._picks) > 16:
-                    self._picks.popitem(last=False)
-        return len(picked), frame[picked.slice(start, count)]
-
-    def columns(self, name: str, audit: str) -> list[str]:
-        """The columns that rows of this audit have."""
-        return self._frame(name, audit)[0].columns
-
-    def identities(self, name: str, audit: str) -> list[str]:
-        """Columns that say whether a row names a group: numbers that stay between 0 and 1, other than the scores."""
-        frame, _ = self._frame(name, audit)
-        reserved = {"idx", "pred", "score", "label", "target", "lp_pos", "lp_neg", "truncated"}
-        numeric = [c for c in frame.columns if c not in reserved and frame.schema[c].is_numeric()]
-        bounds = frame.select(pl.col(numeric).min().name.prefix("l:"), pl.col(numeric).max().name.prefix("h:")).row(0, named=True)
-        return [c for c in numeric if bounds[f"l:{c}"] is not None and bounds[f"l:{c}"] >= 0 and bounds[f"h:{c}"] <= 1]
-
-    def _frame(self, name: str, audit: str) -> tuple[pl.DataFrame, int]:
-        recorded = next((each for each in self.audits(name) if each.name == audit), None)
-        if recorded is None:
+    def audit(self, name: str, audit: str) -> Recorded:
+        """One audit of a run."""
+        found = next((each for each in self.audits(name) if each.name == audit), None)
+        if found is None:
             raise InputError(f"There is no audit '{audit}' in the run '{name}'.")
-        path = recorded.path(".parquet") if recorded.has(".parquet") else recorded.path(".csv")
-        stamp = path.stat().st_mtime_ns
+        return found
+
+    def rows(self, name: str, audit: str) -> Rows:
+        """The rows of an audit, read once and kept for the next question."""
+        return self._stamped(name, audit)[1]
+
+    def find(self, name: str, audit: str, query: Query, start: int, count: int) -> tuple[int, pl.DataFrame]:
+        """How many rows match, and those from `start`. A repeated query is answered from what was found before."""
+        key, rows = self._stamped(name, audit)
         with self._lock:
-            kept = self._frames.get((name, audit, stamp))
-        if kept is None:
-            kept = _with_outcome(_with_texts(tables.read(path), recorded), recorded)
-            with self._lock:
-                self._frames[(name, audit, stamp)] = kept
-                while len(self._frames) > self.most_kept:
-                    self._frames.popitem(last=False)
-        return kept, stamp
+            picked = self._picks.get((*key, query))
+        if picked is None:
+            picked = rows.frame.select(pl.arg_where(condition(rows, query))).to_series()
+            self._keep(self._picks, (*key, query), picked, 16)
+        return len(picked), rows.frame[picked.slice(start, count)]
 
+    def _stamped(self, name: str, audit: str) -> tuple[tuple[Any, ...], Rows]:
+        recorded = self.audit(name, audit)
+        path = source_of(recorded)
+        if path is None:
+            raise InputError(f"'{audit}' in the run '{name}' has no rows to show, or they are no longer where they were.")
+        key = (name, audit, path.stat().st_mtime_ns)
+        with self._lock:
+            rows = self._kept.get(key)
+        if rows is None:
+            rows = load_rows(path, recorded, self.audits(name))
+            self._keep(self._kept, key, rows, self.most_kept)
+        return key, rows
 
-def _with_texts(frame: pl.DataFrame, recorded: Recorded) -> pl.DataFrame:
-    """Put the scored texts beside their scores where the input file is still where it was; else the scores stand alone."""
-    question = recorded.question
-    source, column = question.get("in"), question.get("text_col")
-    if "text" in frame.columns or not source or not column or "idx" not in frame.columns:
-        return frame
-    try:
-        texts = tables.read(source, [str(column)], rows=int(frame["idx"].max() or 0) + 1)  # type: ignore[arg-type]
-    except FairWitnessError:
-        return frame
-    texts = texts.select(
-        pl.int_range(pl.len()).cast(frame.schema["idx"]).alias("idx"), pl.col(str(column)).cast(pl.String).alias("text")
-    )
-    return frame.join(texts, on="idx", how="left", maintain_order="left")
+    def _keep(self, among: "OrderedDict[tuple[Any, ...], Any]", key: tuple[Any, ...], value: object, most: int) -> None:
+        with self._lock:
+            among[key] = value
+            while len(among) > most:
+                among.popitem(last=False)
 
-
-def _with_outcome(frame: pl.DataFrame, recorded: Recorded) -> pl.DataFrame:
-    label = str(recorded.question.get("label_col") or "label")
-    if label not in frame.columns or "pred" not in frame.columns or not frame.schema[label].is_numeric():
-        return frame
-    truth = (pl.col(label).fill_nan(None) >= 0.5).cast(pl.Int8) if frame.schema[label].is_float() else pl.col(label).cast(pl.Int8)
-    outcome = pl.lit(None, pl.String)
-    for name, (predicted, true) in OUTCOMES.items():
-        outcome = pl.when((pl.col("pred") == predicted) & (truth == true)).then(pl.lit(name)).otherwise(outcome)
-    return frame.with_columns(outcome=outcome.cast(pl.Categorical))
-
-
-def _condition(frame: pl.DataFrame, query: Query) -> pl.Expr:
-    condition = pl.lit(True).repeat_by(1).list.first() if frame.height == 0 else pl.repeat(True, frame.height)
-    if query.text and "text" in frame.columns:
-        condition = condition & pl.col("text").str.contains_any([query.text], ascii_case_insensitive=True).fill_null(False)
-    if query.group and query.group in frame.columns:
-        condition = condition & (pl.col(query.group) >= 0.5).fill_null(False)
-    if query.outcome and "outcome" in frame.columns:
-        condition = condition & (pl.col("outcome") == query.outcome).fill_null(False)
-    if query.error and "error" in frame.columns:
-        condition = condition & (pl.col("error").is_not_null() if query.error == "failed" else pl.col("error").is_null())
-    return condition
+    def _is_here(self, name: str) -> bool:
+        words = PurePosixPath(name)
+        if not name or words.is_absolute() or ".." in words.parts or "\0" in name:
+            return False
+        folder = self.root / words
+        return folder.resolve().is_relative_to(self.root.resolve()) and (folder / MANIFEST).is_file()
