@@ -14,11 +14,13 @@ import pytest
 from polars.testing import assert_frame_equal
 from tests.engine.toy_scorers import Lengths, Refuses, asked, work, workers
 
-from fairwitness import runs
+from fairwitness import runs, tables
 from fairwitness.engine.choose import map_parts
 from fairwitness.engine.options import EngineOptions
 from fairwitness.errors import InputError, ModelError, RunError
+from fairwitness.places import local
 
+from ..servers.s3 import Bucket
 from .conftest import REPOSITORY, STORE
 
 pytest.importorskip("ray", reason="the extra `ray` is not installed")
@@ -90,6 +92,26 @@ def test_begun_on_one_engine_and_ended_on_the_other(on_ray: EngineOptions, tmp_p
     assert_frame_equal(again, there, check_exact=True)
     assert len(asked(tmp_path / "log")) == 59
     assert begun == 29
+
+
+def test_a_run_folder_in_an_object_store(
+    on_ray: EngineOptions, tmp_path: Path, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Begun by the cluster, gone on with by another machine alone, ended by a third with the cluster: nothing is asked twice."""
+    log, here = tmp_path / "log", EngineOptions()
+    for name, options, rows in (("one", on_ray, 20), ("two", here, 40), ("three", on_ray, 60)):
+        monkeypatch.setenv("FAIRWITNESS_CACHE", str(tmp_path / name))
+        out = local("s3://bucket/run/s.parquet")
+        with runs.open_run(out, "lengths", {}) as run:
+            found = pl.concat(list(map_parts(Lengths(log=log), work(rows), run.parts, options=options)))
+            kept_there = [key for key in bucket.objects if key.startswith("bucket/run/.parts/") and key.endswith(".parquet")]
+            assert len(kept_there) == rows // 5
+            if rows == 60:
+                tables.write(found, out)
+                run.seal([out], {"asked": 60})
+    assert len(asked(log)) == 59
+    assert_frame_equal(found, answers(tmp_path / "calm" / "s.parquet", Lengths(), here), check_exact=True)
+    assert sorted(key for key in bucket.objects if not key.endswith("/")) == ["bucket/run/run.json", "bucket/run/s.parquet"]
 
 
 def test_our_own_error_comes_back_as_itself(on_ray: EngineOptions, tmp_path: Path) -> None:
