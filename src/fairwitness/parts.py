@@ -38,8 +38,8 @@ class Parts:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was answered yet."""
-        return not self._index()
+        """Whether nothing was answered yet, and nothing else waits here (a training's checkpoint, say)."""
+        return not self._index() and not self.folder.is_dir()
 
     def read(self, key: str) -> pl.DataFrame | None:
         """The part, or None where there is none yet. One whose bytes do not match its name is removed and counts as none."""

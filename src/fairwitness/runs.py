@@ -116,6 +116,29 @@ def open_run(
                 _update_manifest(folder, name, entry)
 
 
+def note(
+    out: Path,
+    kind: str,
+    question: Mapping[str, Any],
+    outputs: list[Path],
+    *,
+    counts: Mapping[str, int] | None = None,
+    data: Mapping[str, str] | None = None,
+    **facts: Any,
+) -> None:
+    """Record what a command that is done in one go has written. Such a command may always be repeated: the last one is recorded.
+
+    The entry is called after the output and the command's last word, so that it never takes the place of an audit's.
+    """
+    folder, name = Path(out).parent, f"{Path(out).stem}.{kind.split()[-1]}"
+    asked = json.loads(json.dumps(question, sort_keys=True, default=str))
+    _refuse_secrets(asked)
+    with _locked(folder, wait_s=30):
+        entry = {"kind": kind, "question": asked, "status": "running", "outputs": {}, "started": _now(), "versions": versions()}
+        entry |= {"command": _command(), "data": dict(data or {})}
+        Run(folder, name, entry, _parts_of(folder, name, asked)).seal(outputs, counts or {}, **facts)
+
+
 def _parts_of(folder: Path, name: str, question: Mapping[str, Any]) -> Parts:
     parts = Parts(folder / ".parts" / name, label=f"{name}-{content_hash(json.dumps(question, sort_keys=True))[:12]}")
     if mirror := mirror_of(folder):
@@ -147,8 +170,8 @@ def versions() -> dict[str, str]:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    lock = FileLock(folder / ".lock", timeout=0)
+def _locked(folder: Path, *, wait_s: float = 0) -> Iterator[None]:
+    lock = FileLock(folder / ".lock", timeout=wait_s)
     try:
         with disk_errors(folder):
             lock.acquire()

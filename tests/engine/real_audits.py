@@ -1,5 +1,6 @@
 """Real audits, small enough for a test, that any engine can be asked to do."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -89,9 +90,10 @@ def lifeboat(folder: Path, _model: Path, options: EngineOptions) -> list[Path]:
     more = asdict(options)
     record(RecordConfig(in_=texts, out=folder / "cassette.parquet", scorer="profanity", keep_text=True, **more))
     calibrate(CalibrateConfig(cassette=folder / "cassette.parquet", out=folder / "calibration.json", folds=2, **more))
-    scorers = ("profanity", f"calibrated:{folder / 'calibration.json'}")
-    compare(CompareConfig(in_=texts, scorers=scorers, out=folder / "compared.parquet", **more))
-    return [folder / "cassette.parquet"]
+    scorers = ("profanity", "calibrated:calibration.json")
+    with contextlib.chdir(folder):  # the name is a column's, so it must not hold the folder
+        compare(CompareConfig(in_=texts.absolute(), scorers=scorers, out=Path("compared.parquet"), **more))
+    return [folder / "compared.parquet"]
 
 
 AUDITS: dict[str, Callable[[Path, Path, EngineOptions], list[Path]]] = {

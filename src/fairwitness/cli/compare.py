@@ -1,5 +1,6 @@
 """`fairwitness compare`: two runs, and what changed between them beyond noise."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -34,12 +35,14 @@ def compare(
     from fairwitness.audits.compare import compare as compare_runs
     from fairwitness.files import write_text
     from fairwitness.report.comparison_section import page
+    from fairwitness.runs import note
 
     result = compare_runs(a, b, config)
     if out is not None and out.suffix == ".html":
         write_text(out, page(result.table, result.facts))
     elif out is not None:
         tables.write(result.table, out)
+        note(out, "compare", {"a": str(a), "b": str(b), **asdict(config or CompareConfig())}, [out])
     if json:
         print(result.to_json())
         return
