@@ -98,6 +98,25 @@ def test_a_place_that_refuses_is_said_and_gone_on_with(bucket: Bucket, machine: 
     assert len(asked(log)) <= 59 + 5
 
 
+def test_an_output_removed_there_is_made_again(bucket: Bucket, machine: Any, tmp_path: Path) -> None:
+    """Also in a folder within the folder, which is a run of its own."""
+    url, log = "s3://bucket/suite/a/s.parquet", tmp_path / "log"
+    machine("one")
+    for where in (url, "s3://bucket/suite"):
+        out = local(where) if where == url else local(where) / "a" / "s.parquet"
+        with runs.open_run(out, "k", {"q": 1}) as run:
+            assert run.sealed is (where != url)
+            if not run.sealed:
+                tables.write(pl.concat(list(map_parts(Lengths(log=log), work(10), run.parts))), out)
+                run.seal([out], {"asked": 10})
+    machine("two")
+    with runs.open_run(local("s3://bucket/suite") / "a" / "s.parquet", "k", {"q": 1}) as run:
+        assert run.sealed, "the record and the output came from the folder within"
+    del bucket.objects["bucket/suite/a/s.parquet"]
+    with runs.open_run(local(url), "k", {"q": 1}) as run:
+        assert not run.sealed
+
+
 def test_a_record_cannot_lead_out_of_the_mirror(machine: Any, tmp_path: Path) -> None:
     machine("one")
     place = open_place(f"memory://evil-{tmp_path.name}")

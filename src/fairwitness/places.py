@@ -7,6 +7,7 @@ offer listing, reading, writing and removing whole files; it needs no renaming a
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,11 +15,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fairwitness.errors import InputError, RunError
-from fairwitness.files import cache_folder, content_hash, file_hash, write_bytes, write_text
+from fairwitness.files import cache_folder, content_hash, file_hash, replacing, write_text
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 # In a mirror's root: the address it mirrors, and for each file its hash when it was last the same on both sides.
 RECORD = ".elsewhere.json"
+PIECE = 8 * 2**20
 
 
 def is_url(word: str) -> bool:
@@ -55,15 +57,39 @@ class Place:
         except FileNotFoundError:
             return None
 
+    def fetch(self, name: str, path: Path) -> bool:
+        """Copy a file to this machine, piece by piece; whether there was one."""
+        try:
+            with (
+                self._explained(),
+                self.files.open_input_stream(self._at(name)) as stream,
+                replacing(path) as temporary,
+                temporary.open("wb") as copy,
+            ):
+                shutil.copyfileobj(stream, copy, PIECE)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def send(self, name: str, path: Path) -> None:
+        """Copy a file of this machine there, piece by piece."""
+        with path.open("rb") as original, self._writing(name) as stream:
+            shutil.copyfileobj(original, stream, PIECE)
+
     def write(self, name: str, data: bytes) -> None:
         """Write a whole file."""
+        with self._writing(name) as stream:
+            stream.write(data)
+
+    @contextmanager
+    def _writing(self, name: str) -> Iterator[Any]:
         folder = str(PurePosixPath(self._at(name)).parent)
         with self._explained():
             if folder not in self.made:
                 self.files.create_dir(folder, recursive=True)
                 self.made.add(folder)
             with self.files.open_output_stream(self._at(name)) as stream:
-                stream.write(data)
+                yield stream
 
     def remove(self, name: str) -> None:
         """Remove a file."""
@@ -75,6 +101,13 @@ class Place:
         self.made.clear()
         with self._explained():
             self.files.delete_dir_contents(self._at(inside), missing_dir_ok=True)
+
+    def has(self, name: str) -> bool:
+        """Whether a file of this name is there."""
+        from pyarrow.fs import FileType
+
+        with self._explained():
+            return bool(self.files.get_file_info(self._at(name)).type == FileType.File)
 
     def is_folder(self) -> bool:
         """Whether a folder of this name is there."""
@@ -126,17 +159,31 @@ class Mirror:
 
     def bring(self, name: str) -> bool:
         """Fetch a file; whether it was there."""
-        data = self.place.read(name)
-        if data is None:
-            return False
-        write_bytes(self.folder / name, data)
-        self._note(name)
-        return True
+        found = self.place.fetch(name, self.folder / name)
+        if found:
+            self._note(name)
+        return found
+
+    def bring_run(self, folder: Path) -> None:
+        """Fetch the record of a run in this folder or one in it, and the outputs it names that are not here as it says.
+
+        What is there counts: a run that was removed there is not gone on with from here.
+        """
+        name = (folder / "run.json").relative_to(self.folder).as_posix()
+        if not self.bring(name):
+            (folder / "run.json").unlink(missing_ok=True)
+        for output, digest in _outputs(folder).items():
+            path = folder / output
+            name = path.relative_to(self.folder).as_posix()
+            if not self.place.has(name):
+                path.unlink(missing_ok=True)
+            elif not path.is_file() or file_hash(path) != digest:
+                self.bring(name)
 
     def send(self, path: Path) -> None:
         """Put a file of the mirror where it belongs."""
         name = path.relative_to(self.folder).as_posix()
-        self.place.write(name, path.read_bytes())
+        self.place.send(name, path)
         self._note(name)
 
     def send_changed(self) -> None:
@@ -167,11 +214,10 @@ def local(url: str) -> Path:
     mirror = Mirror(folder, place)
     if _record(folder)["url"] != place.url:
         write_text(folder / RECORD, json.dumps({"url": place.url, "files": {}}))
-    for name in {"run.json", *([named] if named else place.names())}:
+    mirror.bring_run(folder)
+    for name in ({named} if named else set(place.names())) - {"run.json", *_outputs(folder)}:
         if not mirror.bring(name):
-            (folder / name).unlink(missing_ok=True)  # what is there counts: a run removed there is not gone on with from here
-    for name in _outputs(folder):
-        mirror.bring(name)
+            (folder / name).unlink(missing_ok=True)
     return folder / named if named else folder
 
 
@@ -193,13 +239,11 @@ def _record(folder: Path) -> dict[str, Any]:
         return {"url": "", "files": {}}
 
 
-def _outputs(folder: Path) -> list[str]:
-    """The outputs that the run's record names and that are not here as it says."""
+def _outputs(folder: Path) -> dict[str, str]:
+    """The outputs that the run's record names, with their hashes. The record is data: no name of it leads out of the folder."""
     try:
         audits = json.loads((folder / "run.json").read_text(encoding="utf-8"))["audits"].values()
-        named = {str(name): digest for entry in audits for name, digest in entry["outputs"].items()}
-        # A record from elsewhere is data: a name that leads out of the folder is not followed.
-        named = {name: digest for name, digest in named.items() if ".." not in Path(name).parts and not Path(name).is_absolute()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return []
-    return [name for name, digest in named.items() if not (folder / name).is_file() or file_hash(folder / name) != digest]
+        named = {str(name): str(digest) for entry in audits for name, digest in entry["outputs"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+    return {name: digest for name, digest in named.items() if ".." not in Path(name).parts and not Path(name).is_absolute()}

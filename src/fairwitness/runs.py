@@ -90,6 +90,8 @@ def open_run(
     with _locked(folder):
         with disk_errors(folder):
             sweep(folder)
+        if mirror := mirror_of(folder):
+            mirror.bring_run(folder)
         entry, parts = read_manifest(folder).get(name), _parts_of(folder, name, question)
         if entry is not None and (restart or entry["question"] != question):
             before = _parts_of(folder, name, entry["question"])
@@ -142,7 +144,7 @@ def note(
 def _parts_of(folder: Path, name: str, question: Mapping[str, Any]) -> Parts:
     parts = Parts(folder / ".parts" / name, label=f"{name}-{content_hash(json.dumps(question, sort_keys=True))[:12]}")
     if mirror := mirror_of(folder):
-        parts.keep_at(mirror.place, inside=".parts/")
+        parts.keep_at(mirror.place, inside=(folder.relative_to(mirror.folder) / ".parts").as_posix() + "/")
     return parts
 
 

@@ -17,7 +17,7 @@ from ..servers.generation import GenerationServer, serving, unique
 
 REPOSITORY = Path(__file__).parents[2]
 # What depends on the moment of the run and not on its answer.
-_NOT_COMPARED = {"run.json", ".lock", "report.html", "contexts.sqlite", "sentences.sqlite", "cassette.parquet"}
+_NOT_COMPARED = {"run.json", ".lock", "report.html", "cassette.parquet"}
 
 Life = Callable[..., list[dict[str, Any]]]
 
@@ -70,7 +70,11 @@ def speak(number: int, prompt: str, body: dict[str, Any]) -> str:
 
 def outputs(folder: Path) -> dict[str, str]:
     """Every file of a finished run that its answer is in, by its bytes."""
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name not in _NOT_COMPARED)
+    found = (
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in _NOT_COMPARED and ".sqlite" not in path.name
+    )
     return {str(path.relative_to(folder)): file_hash(path) for path in found}
 
 

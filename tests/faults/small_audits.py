@@ -120,9 +120,11 @@ def stereoset_files(folder: Path, _model: Path) -> None:
         for number, (name, subset) in enumerate(items.select("id", "subset").iter_rows()):
             scores[subset].append({"id": name, "score": -1.0 - number % 7})
         (inputs / "p.json").write_text(json.dumps(scores))
-        rows = ["target,context,stereotype,anti_stereotype,unrelated,bias_type,subset,score_stereotype,score_anti_stereotype,"
-                "score_unrelated"]  # fmt: skip
-        rows += [f"t{k % 3},He is here.,a{k},b{k},c{k},profession,intrasentence,{-k % 5},{-k % 3},{-k % 7}" for k in range(12)]
+        rows = ["id,bias_type,context,target,sentence_options,sentence_scores,predicted_option,predicted_label,gold_labels"]
+        labels = "['stereotype', 'anti-stereotype', 'unrelated']"
+        for k in range(12):
+            said = [f"i{k}", "profession", "He is here.", f"t{k % 3}", "['a', 'b', 'c']", str([-k % 5, -k % 3, -k % 7]), "0"]
+            rows.append(",".join(f'"{cell}"' for cell in [*said, "stereotype", labels]))
         (inputs / "ss.csv").write_text("\n".join(rows) + "\n")
     score_predictions(ScoreConfig(predictions=inputs / "p.json", out=folder / "r.json", draws=100))
     analyze(AnalyzeConfig(csv=inputs / "ss.csv", output_plot=folder / "bars.png", draws=100))
