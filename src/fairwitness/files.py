@@ -6,6 +6,8 @@ Also the two questions every reader asks first: is it there, and what are its by
 import errno
 import hashlib
 import os
+import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -65,9 +67,23 @@ def disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is None:  # a library's own error that merely inherits from OSError
+        # Libraries written in Rust put the number into the words alone.
+        said = re.search(r"\(os error (\d+)\)", str(error))
+        number = error.errno if error.errno is not None else int(said.group(1)) if said else None
+        if number is None:  # a library's own error that merely inherits from OSError
             raise
-        raise RunError(_explain(error, Path(path))) from error
+        raise RunError(_explain(OSError(number, os.strerror(number)), Path(path))) from error
+
+
+def database_fault(error: Exception, path: Path) -> RunError | None:
+    """What an error of SQLite says about the disk, in the words of `disk_errors`; None where it says nothing about it."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    # SQLite calls a full disk FULL or, where its index of the journal finds no room, an input/output error.
+    if code == 13 or (code == 10 and shutil.disk_usage(Path(path).parent).free < 2**20):
+        return RunError(_explain(OSError(errno.ENOSPC, "full"), path))
+    if code in (8, 14):
+        return RunError(_explain(OSError(errno.EACCES, str(error)), path))
+    return None
 
 
 def require_file(path: Path) -> Path:

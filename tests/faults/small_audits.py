@@ -25,6 +25,14 @@ def _table(path: Path) -> Path:
     return path
 
 
+def _put(path: Path, text: str) -> Path:
+    """An input, where it is not there already: the disk may be full or locked by now."""
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return path
+
+
 def zero_shot(folder: Path, model: Path, *, explain: bool = True) -> None:
     """Scores in parts of four, then attributions."""
     from fairwitness.audits.zero_shot import ZeroShotConfig
@@ -167,7 +175,7 @@ def suite(folder: Path, _model: Path) -> None:
         f"min_group_size = {size}\ncharts = false\n"
         for name, size in (("a", 1), ("b", 2))
     )
-    written.write_text(f'out = "{folder}"\n{audits}')
+    _put(written, f'out = "{folder}"\n{audits}')
     with contextlib.redirect_stdout(io.StringIO()):
         call(["run", str(written), "--out", str(folder / "report.html")])
         call(["compare", str(folder / "a"), str(folder / "b"), "--out", str(folder / "changes.csv")])
@@ -207,11 +215,10 @@ def _loop_file(folder: Path) -> Path:
     from tests.authoring.conftest import GROUPS, context_demos, sentence_demos
 
     inputs = folder.parent / "in"
-    inputs.mkdir(parents=True, exist_ok=True)
     for name, value in (("groups", GROUPS), ("contexts", context_demos()), ("sentences", sentence_demos())):
-        (inputs / f"{name}.json").write_text(json.dumps(value))
-    path = inputs / "loop.toml"
-    path.write_text(
+        _put(inputs / f"{name}.json", json.dumps(value))
+    return _put(
+        inputs / "loop.toml",
         f'''name = "little"
 folder = "{folder}"
 groups = "groups.json"
@@ -232,9 +239,8 @@ num_generations_per_context = 2
 [filter]
 epoch = 2
 filter_model_type = "ngram"
-'''
+''',
     )
-    return path
 
 
 AUDITS: dict[str, Callable[[Path, Path], None]] = {

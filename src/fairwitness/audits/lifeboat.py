@@ -176,10 +176,12 @@ def calibrate(config: CalibrateConfig) -> AuditResult:
         "in": sorted(data.values()),
     }
     with runs.open_run(config.out, "counterfactual calibrate", question, restart=config.restart, data=data) as run:
-        rows = _both(config, recorded, scorer, run)
-        found, fitted = _fit(rows, config)
-        facts = _report(config, rows, found, fitted)
-        if not run.sealed:
+        if run.sealed:
+            facts = json.loads(config.out.read_text(encoding="utf-8"))
+        else:
+            rows = _both(config, recorded, scorer, run)
+            found, fitted = _fit(rows, config)
+            facts = _report(config, rows, found, fitted)
             write_text(config.out, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
             count = {"asked": rows.height, "scored": found.height, "failed": rows.height - found.height}
             run.seal([config.out], count, agreement=facts["after"])
@@ -202,18 +204,21 @@ def compare(config: CompareConfig) -> AuditResult:
     data = {str(config.in_): file_hash(config.in_)}
     question = {"step": "compare", "scorers": {each.name: each.identity for each in scorers}, "texts": data[str(config.in_)]}
     with runs.open_run(config.out, "counterfactual compare", question, restart=config.restart, data=data) as run:
-        texts = tables.read(config.in_, [column])[column].cast(pl.String).to_list()
-        kept = [name for name in ("id", "unit", "role", "category", "sentiment", "label") if name in tables.columns_of(config.in_)]
-        frame = tables.read(config.in_, [*kept, column])
-        for each in scorers:
-            frame = frame.with_columns(pl.Series(each.name, _score_all(each, texts, run, config)["score"], dtype=pl.Float64))
+        frame = tables.read(config.out) if run.sealed else _side_by_side(config, column, scorers, run)
         pairs = _compare_pairs(frame, [each.name for each in scorers], config.threshold)
-        missing = sum(frame[each.name].null_count() for each in scorers)
-        if not run.sealed:
-            tables.write(frame, config.out)
-            total = frame.height * len(scorers)
-            run.seal([config.out], {"asked": total, "scored": total - missing, "failed": missing})
         return AuditResult({"pairs": pairs, "means": _means(frame, scorers)}, run.entry["counts"], [config.out])
+
+
+def _side_by_side(config: CompareConfig, column: str, scorers: list[TextScorer], run: runs.Run) -> pl.DataFrame:
+    kept = [name for name in ("id", "unit", "role", "category", "sentiment", "label") if name in tables.columns_of(config.in_)]
+    frame = tables.read(config.in_, [*kept, column])
+    texts = frame[column].cast(pl.String).to_list()
+    for each in scorers:
+        frame = frame.with_columns(pl.Series(each.name, _score_all(each, texts, run, config)["score"], dtype=pl.Float64))
+    tables.write(frame, config.out)
+    total, missing = frame.height * len(scorers), sum(frame[each.name].null_count() for each in scorers)
+    run.seal([config.out], {"asked": total, "scored": total - missing, "failed": missing})
+    return frame
 
 
 def text_column(path: Path, named: str) -> str:
