@@ -31,12 +31,13 @@ from fairwitness.graphs.user_graph import AttributeTable, Relations, UserGraph
 from fairwitness.graphs.vectors import value_vectors
 
 CPU = torch.device("cpu")
-N_USERS, N_EDGES, N_FIELDS = 13_504, 17_229, 70
+SHARE = float(os.environ.get("BENCH_SHARE", "1"))  # a hundredth, to try the benchmark itself
+N_USERS, N_EDGES, N_FIELDS = int(13_504 * SHARE), int(17_229 * SHARE), 70
 
 
 def pokec() -> UserGraph:
     """The real graph where it is at hand, else a random one of its size."""
-    if shared := os.environ.get("FAIRWITNESS_SHARED"):
+    if (shared := os.environ.get("FAIRWITNESS_SHARED")) and SHARE == 1:
         return load_published(Layout(dataset="pokec", folder=Path(shared) / "data" / "user_graphs" / "pokec"))
     generator = np.random.default_rng(0)
     pairs = np.sort(generator.integers(0, N_USERS, (2, N_EDGES * 2)), axis=0)
@@ -159,7 +160,10 @@ def main() -> None:
     _print("RHGN (whole graph, width 64)", rhgn, lambda: looped_rhgn(rhgn, graph.relations), whole.everyone, labels, 3)
     print("\nAlibaba's size on two CPU threads (`python benchmarks/gpu_graphs.py --cpu`):\n", flush=True)
     # In a process of its own, so that its peak memory is its own.
-    subprocess.run([sys.executable, str(Path(__file__).with_name("gpu_graphs.py")), "--cpu", "--epochs", "3"], check=True)
+    subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("gpu_graphs.py")), "--cpu", "--epochs", "3", "--scale", str(SHARE)],
+        check=True,
+    )
 
 
 def _print(
