@@ -125,6 +125,17 @@ def test_a_record_cannot_lead_out_of_the_mirror(machine: Any, tmp_path: Path) ->
     assert {path.name for path in folder.rglob("*")} == {"run.json", ".elsewhere.json"}
 
 
+def test_a_part_that_vanished_there_is_done_again(bucket: Bucket, machine: Any, tmp_path: Path) -> None:
+    machine("one")
+    with runs.open_run(local("s3://bucket/run/s.parquet"), "k", {"q": 1}) as run:
+        list(map_parts(Lengths(), work(10), run.parts))
+        for key in [key for key in bucket.objects if key.endswith(".parquet")]:
+            del bucket.objects[key]
+        log = tmp_path / "log"
+        list(map_parts(Lengths(log=log), work(10), run.parts))
+        assert len(asked(log)) == 10
+
+
 def test_what_is_no_mirror(machine: Any, tmp_path: Path) -> None:
     machine("one")
     assert mirror_of(tmp_path) is None

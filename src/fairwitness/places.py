@@ -9,7 +9,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -92,8 +92,8 @@ class Place:
                 yield stream
 
     def remove(self, name: str) -> None:
-        """Remove a file."""
-        with self._explained():
+        """Remove a file, if it is there."""
+        with suppress(FileNotFoundError), self._explained():
             self.files.delete_file(self._at(name))
 
     def clear(self, inside: str) -> None:
