@@ -86,9 +86,25 @@ def database_fault(error: Exception, path: Path) -> RunError | None:
     return None
 
 
-def require_file(path: Path) -> Path:
-    """`path` itself when it is a file with something in it; otherwise an error that says what it is instead."""
+def named_by(path: Path) -> list[Path]:
+    """The files that a pattern such as `parts/*.parquet` names, in the order of their names; a plain path names itself."""
     path = Path(path)
+    return sorted(path.parent.glob(path.name)) if "*" in path.name and not path.exists() else [path]
+
+
+def require_file(path: Path) -> Path:
+    """`path` itself when it is a file with something in it; otherwise an error that says what it is instead.
+
+    A pattern with a star in it must name at least one file, and nothing but such files.
+    """
+    path = Path(path)
+    found = named_by(path)
+    if found != [path]:
+        if not found:
+            raise InputError(f"No file is called {path}.")
+        for each in found:
+            require_file(each)
+        return path
     if path.is_dir():
         raise InputError(f"{path} is a folder; a file was expected. Name one of the files in it.")
     if not path.exists():
@@ -100,7 +116,10 @@ def require_file(path: Path) -> Path:
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file's bytes, as hexadecimal."""
+    """SHA-256 of a file's bytes, as hexadecimal; of the files a pattern names, a hash of their hashes."""
+    found = named_by(path)
+    if found != [Path(path)]:
+        return content_hash(*(file_hash(each) for each in found))
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -126,7 +126,7 @@ def test_a_worker_with_another_model_is_refused(on_ray: EngineOptions, tmp_path:
 
 
 def test_counting_is_map_and_reduce(on_ray: EngineOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fairness audit of a Parquet file, in four tasks on the cluster and at once here: the same tables."""
+    """The fairness audit of three Parquet files, in four tasks on the cluster and at once here: the same tables."""
     from fairwitness.audits import fairness_input
     from fairwitness.audits.fairness import FairnessConfig, audit_fairness
 
@@ -134,10 +134,12 @@ def test_counting_is_map_and_reduce(on_ray: EngineOptions, tmp_path: Path, monke
     rows = 4000
     table = {"idx": np.arange(rows), "pred": chance.integers(0, 2, rows), "label": chance.integers(0, 2, rows)}
     table |= {"score": chance.normal(size=rows), "male": chance.integers(0, 2, rows), "age": chance.choice(["a", "b", "c"], rows)}
-    pl.DataFrame(table).with_columns(pl.col("pred").replace(0, None).fill_null(0)).write_parquet(tmp_path / "p.parquet")
+    whole = pl.DataFrame(table)
+    for number, start in enumerate(range(0, rows, 1500)):
+        whole.slice(start, 1500).write_parquet(tmp_path / f"p{number}.parquet")
     monkeypatch.setattr(fairness_input, "ROWS_PER_TASK", 1000)
     monkeypatch.chdir(tmp_path)
-    asked = {"preds": Path("p.parquet"), "label_col": "label", "id_cols": ("male",), "group_cols": ("age",), "charts": False}
+    asked = {"preds": Path("p*.parquet"), "label_col": "label", "id_cols": ("male",), "group_cols": ("age",), "charts": False}
     here = audit_fairness(FairnessConfig(out=tmp_path / "here" / "r.csv", **asked))
     there = audit_fairness(FairnessConfig(out=tmp_path / "there" / "r.csv", engine="ray", ray_address=on_ray.ray_address, **asked))
     assert set(here.tables) == set(there.tables)
