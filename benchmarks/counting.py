@@ -59,12 +59,13 @@ def in_memory() -> Iterator[str]:
     frame = table(ROWS)
     group_fairness(frame.head(1000), label="target", pred="pred", flags=FLAGS)  # imports
     few = frame.head(FAIRLEARN_ROWS)
-    busy = time.process_time()
     ours, theirs = beside(lambda: group_fairness(frame, label="target", pred="pred", flags=FLAGS), fairlearn_frame(few), TIMES)
-    busy = time.process_time() - busy - sum(theirs)
+    busy = time.process_time()
+    group_fairness(frame, label="target", pred="pred", flags=FLAGS)
+    busy = time.process_time() - busy
     scale = ROWS / FAIRLEARN_ROWS * len(FLAGS)
     what = f"{ROWS:,} rows × 24 flags: 9 rates, 10 gaps, 1,000 replicates, exact tests"
-    yield figure(what, ours, "s", below=1.0, remark=f"{busy / TIMES:.2f} s of processor time")
+    yield figure(what, ours, "s", below=1.0, remark=f"{busy:.2f} s of processor time")
     yield ratio("the same against fairlearn's five rates without replicates", ours, theirs, at_least=1000, scale=scale)
     yield figure(f"fairlearn, {FAIRLEARN_ROWS:,} rows, one flag", theirs, "s", remark=f"× {scale:,.0f} in the line above")
     score, truth = frame["score"].to_numpy(), frame["target"].to_numpy() == 1

@@ -115,6 +115,8 @@ def by_steps() -> Curve:
 
 
 def draw(curves: dict[str, Curve]) -> None:
+    from matplotlib.ticker import LogLocator, StrMethodFormatter
+
     chart, axes = new_figure(12.0, 6.2, nrows=2, ncols=3)
     for each, (name, (sizes, taken)) in zip(axes.flat, curves.items(), strict=True):
         middle = [statistics.median(times) for times in taken]
@@ -125,6 +127,8 @@ def draw(curves: dict[str, Curve]) -> None:
         each.set(xscale="log", yscale="log", xlabel=name, ylabel="seconds")
         each.set_xticks(sizes, [f"{size:,}" if size < 1_000_000 else f"{size / 1e6:g} M" for size in sizes])
         each.minorticks_off()
+        each.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        each.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     chart.suptitle("Measured (blue, lowest to highest of three) against growth in proportion (dotted)", fontsize=11)
     save_figure(chart, IMAGE)
 

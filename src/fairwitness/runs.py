@@ -136,6 +136,8 @@ def note(
     asked = json.loads(json.dumps(question, sort_keys=True, default=str))
     _refuse_secrets(asked)
     with _locked(folder, wait_s=30):
+        with disk_errors(folder):
+            sweep(folder)
         entry = {"kind": kind, "question": asked, "status": "running", "outputs": {}, "started": _now(), "versions": versions()}
         entry |= {"command": _command(), "data": dict(data or {})}
         Run(folder, name, entry, _parts_of(folder, name, asked)).seal(outputs, counts or {}, **facts)

@@ -33,13 +33,14 @@ def compare(
     """
     from fairwitness import tables
     from fairwitness.audits.compare import compare as compare_runs
-    from fairwitness.files import write_text
+    from fairwitness.files import sweep, write_text
     from fairwitness.report.comparison_section import page
     from fairwitness.runs import note
 
     result = compare_runs(a, b, config)
     if out is not None and out.suffix == ".html":
         write_text(out, page(result.table, result.facts))
+        sweep(out.parent)
     elif out is not None:
         tables.write(result.table, out)
         note(out, "compare", {"a": str(a), "b": str(b), **asdict(config or CompareConfig())}, [out])

@@ -24,8 +24,9 @@ def report(
     title
         Its heading.
     """
-    from fairwitness.files import write_text
+    from fairwitness.files import sweep, write_text
     from fairwitness.report.sections import page_of
 
     write_text(out, page_of(runs, title=title))
+    sweep(out.parent)
     print(out)

@@ -26,7 +26,7 @@ def run(suite: Path, /, *, out: Path | None = None) -> None:
     from fairwitness.audits.suite import read_suite
     from fairwitness.cli.app import call
     from fairwitness.cli.verbs import VERBS
-    from fairwitness.files import write_text
+    from fairwitness.files import sweep, write_text
     from fairwitness.progress import say
     from fairwitness.report.sections import page_of
 
@@ -37,4 +37,5 @@ def run(suite: Path, /, *, out: Path | None = None) -> None:
     folders = list(dict.fromkeys(step.folder for step in steps))
     page = out or folders[0].parent / "report.html"
     write_text(page, page_of(folders, title=title))
+    sweep(page.parent)
     print(page)
