@@ -134,7 +134,8 @@ def stereoset_files(folder: Path, _model: Path) -> None:
             said = [f"i{k}", "profession", "He is here.", f"t{k % 3}", "['a', 'b', 'c']", str([-k % 5, -k % 3, -k % 7]), "0"]
             rows.append(",".join(f'"{cell}"' for cell in [*said, "stereotype", labels]))
         (inputs / "ss.csv").write_text("\n".join(rows) + "\n")
-    score_predictions(ScoreConfig(predictions=inputs / "p.json", out=folder / "r.json", draws=100))
+    with contextlib.chdir(inputs):  # the result holds the name of the file
+        score_predictions(ScoreConfig(predictions=Path("p.json"), out=folder / "r.json", draws=100))
     analyze(AnalyzeConfig(csv=inputs / "ss.csv", output_plot=folder / "bars.png", draws=100))
 
 
