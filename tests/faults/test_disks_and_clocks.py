@@ -209,7 +209,7 @@ def test_lack_of_memory_when_a_model_is_first_tried(tmp_path: Path, model: Path,
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
 
     lm = causal_lm.load(str(model), dtype="float32")
-    rows = [([5, 6, 7, 8, 9, 10, k], [[3], [4, 5]]) for k in range(4)]
+    rows = [([*range(5, 21), k], [[3], [4, 5]]) for k in range(4)]
     calm = lm.score(rows)
     with monkeypatch.context() as patched:
         patched.setattr(tree_attention, "hear", no_memory)
