@@ -24,13 +24,7 @@ def cluster() -> Iterator[Any]:
         initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False}
     )
     started.add_node(num_cpus=1, object_store_memory=STORE)
-    # Joined once: each audit of this process then finds itself in the cluster already, as in a notebook. Drivers in processes of
-    # their own (test_ray_cluster.py) join by --ray_address.
-    import ray
-
-    ray.init(address=started.address, log_to_driver=False, logging_level="ERROR")
     yield started
-    ray.shutdown()
     started.shutdown()
     os.environ.clear()
     os.environ.update(before)

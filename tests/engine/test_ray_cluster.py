@@ -151,16 +151,16 @@ def test_a_worker_killed_and_a_node_removed(cluster: Any, tmp_path: Path) -> Non
     """First a worker dies, then a whole node goes; the run ends as if nothing had been."""
     log = tmp_path / "log"
     node = cluster.add_node(num_cpus=1, object_store_memory=STORE)
-    driver = drive(tmp_path, cluster, 120)
+    driver = drive(tmp_path, cluster, 200)
     wait_for(lambda: len(workers(log)) >= 3)
     os.kill(next(iter(workers(log))), signal.SIGKILL)
     before = kept(tmp_path)
     wait_for(lambda: kept(tmp_path) > before + 3)
     cluster.remove_node(node, allow_graceful=False)
     assert driver.wait(timeout=120) == 0
-    calm = answers(tmp_path / "calm" / "s.parquet", Lengths(), EngineOptions(), rows=120)
+    calm = answers(tmp_path / "calm" / "s.parquet", Lengths(), EngineOptions(), rows=200)
     assert_frame_equal(pl.read_parquet(tmp_path / "s.parquet"), calm, check_exact=True)
-    assert kept(tmp_path) == 24, "each part was kept once"
+    assert kept(tmp_path) == 40, "each part was kept once"
 
 
 def test_the_driver_killed_and_started_again(cluster: Any, tmp_path: Path) -> None:
