@@ -54,8 +54,9 @@ def analyze(config: AnalyzeConfig) -> AuditResult:
     files = draw(cells, Path(config.output_plot), model=model_name(Path(config.csv)))
     complete = int(wide["complete"].sum())
     counts = {"asked": wide.height, "scored": complete, "failed": wide.height - complete}
-    asked = {"top_n": config.top_n, "draws": config.draws, "seed": config.seed, "csv": file_hash(Path(config.csv))}
-    runs.note(Path(config.output_plot), "stereoset analyze", asked, files, counts=counts, data={"csv": asked["csv"]})
+    csv = file_hash(Path(config.csv))
+    asked = {"top_n": config.top_n, "draws": config.draws, "seed": config.seed, "csv": csv}
+    runs.note(Path(config.output_plot), "stereoset analyze", asked, files, counts=counts, data={"csv": csv})
     return AuditResult({"cells": cell_table(cells), "measurements": table}, facts, files)
 
 

@@ -25,8 +25,15 @@ MAKERS: dict[str, str] = {
     "usermodel": "fairwitness.report.user_model_section:section",
 }
 # Steps on the way to an audit: where it has finished they have nothing of their own to say.
-STEPS = ("counterfactual templates", "counterfactual expand", "counterfactual score", "data download", "stereoset analyze")
-STEPS += ("usermodel build", "usermodel generate")
+STEPS = (
+    "counterfactual templates",
+    "counterfactual expand",
+    "counterfactual score",
+    "data download",
+    "stereoset analyze",
+    "usermodel build",
+    "usermodel generate",
+)
 
 
 def page_of(folders: Sequence[Path], *, title: str = "Fair Witness report") -> str:
