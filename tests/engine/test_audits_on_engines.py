@@ -38,7 +38,7 @@ def test_on_two_processes(name: str, model: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("name", AUDITS if THOROUGH else ["zero_shot", "stereoset"])
+@pytest.mark.parametrize("name", AUDITS if THOROUGH else ["zero_shot"])
 def test_on_a_cluster(name: str, model: Path, tmp_path: Path, cluster: Any) -> None:
     on_ray = EngineOptions(engine="ray", ray_address=cluster.address)
     here = AUDITS[name](tmp_path / "here", model, EngineOptions())

@@ -21,7 +21,7 @@ from ..thorough import THOROUGH
 from .conftest import Life, entries, outputs
 from .small_audits import AUDITS, zero_shot
 
-SOME = AUDITS if THOROUGH else ["zero_shot", "counterfactual"]
+SOME = AUDITS if THOROUGH else ["counterfactual", "fairness"]
 WITH_PARTS = ["zero_shot", "stereoset", "crows", "counterfactual", "lifeboat", "sensitivity"]
 DISK = 6_000_000
 
