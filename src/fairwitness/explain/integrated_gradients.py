@@ -173,7 +173,7 @@ class _Field:
     def _moved(self, batch: tree_attention.TreeBatch, wanted: Sequence[tuple[int, float]]) -> tuple[torch.Tensor, torch.Tensor]:
         """Which tokens of the flat batch lie on the path, and the α of each."""
         places, alphas = [], []
-        for start, (row, alpha) in zip(batch.body_starts.tolist(), wanted, strict=True):
+        for start, (row, alpha) in zip(batch.layout.body_starts.tolist(), wanted, strict=True):
             first, last = (edge - self.shared for edge in self.ranges[row])
             places.append(np.arange(start + first, start + last))
             alphas.append(np.full(last - first, alpha, dtype=np.float32))

@@ -1,8 +1,8 @@
 """Root-mean-square norms in one kernel instead of seven, where torch's own gives the same numbers.
 
 Many architectures define the same norm under their own names. Each is asked once, with random numbers, whether torch's fused
-function (with its weight, or with 1 + its weight as Gemma has it) answers alike; only then is it used. Worth it on a GPU, where
-such small steps are bound by memory.
+function (with its weight, or with 1 + its weight as Gemma has it) answers alike; only then is it used. Such small steps are bound
+by memory.
 """
 
 from typing import Any

@@ -52,10 +52,9 @@ def load_parts(name: str, *, device: str = "auto", dtype: str = "auto", quantize
     with enough_memory(f"'{name}'", place):
         model = model if quantize else model.to(place)
     model.eval().requires_grad_(False)
-    if place.type == "cuda":
-        fuse_norms(model)
-        fuse_gates(model)
-        fuse_rotary(model)
+    fuse_norms(model)
+    fuse_gates(model)
+    fuse_rotary(model)
     return LoadedParts(model, tokenizer, place, number)
 
 

@@ -5,10 +5,10 @@
                  └─ body of row 1 ─── continuation 0          and no token is padding where weights are multiplied.
 
 The tokens of all rows go through the model as one flat sequence of shape (1, N), so every linear layer works on real tokens
-only. Attention alone needs rows: a function registered with transformers folds the flat sequence into (rows, slots), lets
+only. Attention alone needs rows: a function registered with transformers folds the flat sequence into (rows, width), lets
 each token see the head, its body up to itself and its own continuation up to itself, and unfolds the answer. Positions are
 explicit, so learned, rotary and sliding-window position schemes all see what they would see in a row by itself.
-What is scored, and how rows are chosen for a batch, is causal_lm.py's and packing.py's.
+Where tokens stand is tree_layout.py's; what is scored, and how rows are chosen for a batch, causal_lm.py's and packing.py's.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,6 +21,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fairwitness.models import tree_layout
+from fairwitness.models.tree_folding import fold, fold_behind, unfold
+
 NAME = "fairwitness_tree"
 
 Layer = tuple[Tensor, Tensor]
@@ -30,31 +33,21 @@ Layer = tuple[Tensor, Tensor]
 class TreeBatch:
     """One flat batch. Slots are places in the (rows, width) grid that attention works on; most hold one token, the rest none."""
 
+    layout: tree_layout.Layout
     tokens: Tensor
-    """(N,) token ids: for each row its body, then each continuation without its last token."""
     positions: Tensor
-    """(N,) where each token stands in its own row, counted from the start of the head."""
     slots: Tensor
-    """(N,) the slot of each token."""
+    selected: Tensor
+    picks: Tensor
+    targets: Tensor
+    owners: Tensor
+    """These as the layout has them, on the device."""
     sources: Tensor
     """(rows * width,) the token in each slot; an empty slot repeats token 0 and is never looked at."""
     branch: Tensor
     """(rows, width) 0 for the body, k for the k-th continuation, -1 for an empty slot."""
     grid_positions: Tensor
     """(rows, width) position of the token in each slot."""
-    selected: Tensor
-    """(S,) the tokens whose next-token distribution is needed."""
-    picks: Tensor
-    """(T,) for each scored token, which of the selected predicts it."""
-    targets: Tensor
-    """(T,) the token ids that are scored."""
-    owners: Tensor
-    """(T,) which continuation, counted through the batch, a scored token belongs to."""
-    n_continuations: int
-    chain: bool
-    """Whether every row is a plain sequence: at most one of its continuations has tokens that are fed back."""
-    body_starts: np.ndarray
-    """(rows,) the first token of each row in the flat sequence."""
     head: "Head | None" = None
     heard: dict[int, Layer] | None = None
     """Where to leave every layer's keys and values, when this pass computes a head."""
@@ -64,12 +57,12 @@ class TreeBatch:
     @property
     def rows(self) -> int:
         """How many rows the batch has."""
-        return int(self.branch.shape[0])
+        return self.layout.rows
 
     @property
     def width(self) -> int:
         """Slots in a row."""
-        return int(self.branch.shape[1])
+        return self.layout.width
 
     def mask(self, window: int | None, dtype: torch.dtype, repeats: int = 1) -> Tensor:
         """(rows, 1, repeats * width, head + width), 0 where a token may look and -inf where not; made once per kind of layer."""
@@ -113,86 +106,42 @@ class Head:
 
 
 def build(
-    rows: Sequence[tuple[Sequence[int], Sequence[Sequence[int]]]],
-    device: torch.device | str,
-    *,
-    head: Head | None = None,
-    whole: bool = False,
+    rows: Sequence[tree_layout.Row], device: torch.device | str, *, head: Head | None = None, whole: bool = False
 ) -> TreeBatch:
-    """Lay out rows of (body, continuations). Every body and every continuation has at least one token.
-
-    With `whole`, each continuation's sum also holds its body's tokens behind the body's first.
-    """
-    start = head.length if head else 0
-    pieces = [_Row(body, continuations, start, whole=whole) for body, continuations in rows]
-    lengths = np.array([len(piece.tokens) for piece in pieces])
-    width, flat_starts = int(lengths.max()), np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    slots = np.concatenate([row * width + np.arange(length) for row, length in enumerate(lengths)])
-    sources = np.zeros(len(pieces) * width, dtype=np.int64)
-    sources[slots] = np.arange(len(slots))
-    positions = np.concatenate([piece.positions for piece in pieces])
-    branch, grid = np.full(len(sources), -1, dtype=np.int64), np.zeros(len(sources), dtype=np.int64)
-    branch[slots] = np.concatenate([piece.branch for piece in pieces])
-    grid[slots] = positions
-    selected_before = np.concatenate([[0], np.cumsum([len(piece.selected) for piece in pieces])[:-1]])
-    owned_before = np.concatenate([[0], np.cumsum([piece.n for piece in pieces])[:-1]])
-
-    def tensor(values: np.ndarray) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64)).to(device, non_blocking=True)
-
-    def small(values: np.ndarray) -> Tensor:
-        # Compared with one another for every pair of tokens, so their size counts.
-        return torch.from_numpy(values.astype(np.int32)).to(device, non_blocking=True).view(len(pieces), width)
-
-    def joined(name: str, offsets: np.ndarray | None = None) -> Tensor:
-        arrays = [np.asarray(getattr(piece, name), dtype=np.int64) for piece in pieces]
-        if offsets is not None:
-            arrays = [array + offset for array, offset in zip(arrays, offsets, strict=True)]
-        return tensor(np.concatenate(arrays))
-
+    """Lay out rows of (body, continuations) behind `head` and bring them to the device. See tree_layout.lay_out."""
+    layout = tree_layout.lay_out(rows, start=head.length if head else 0, whole=whole)
+    size = layout.rows * layout.width
+    sources = np.zeros(size, dtype=np.int64)
+    sources[layout.slots] = np.arange(len(layout.tokens))
+    branch, grid = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    branch[layout.slots], grid[layout.slots] = layout.branch, layout.positions
+    named = {name: getattr(layout, name) for name in ("tokens", "positions", "slots", "selected", "picks", "targets", "owners")}
+    there = _moved({**named, "sources": sources, "branch": branch, "grid": grid}, torch.device(device))
+    # Compared with one another for every pair of tokens, so their size counts.
+    branch_there, grid_there = (there[name].to(torch.int32).view(layout.rows, layout.width) for name in ("branch", "grid"))
     return TreeBatch(
-        tokens=joined("tokens"),
-        positions=tensor(positions),
-        slots=tensor(slots),
-        sources=tensor(sources),
-        branch=small(branch),
-        grid_positions=small(grid),
-        selected=joined("selected", flat_starts),
-        picks=joined("picks", selected_before),
-        targets=joined("targets"),
-        owners=joined("owners", owned_before),
-        n_continuations=sum(piece.n for piece in pieces),
-        chain=all(sum(len(tokens) > 1 for tokens in continuations) <= 1 for _, continuations in rows),
-        body_starts=flat_starts,
+        layout=layout,
+        tokens=there["tokens"],
+        positions=there["positions"],
+        slots=there["slots"],
+        selected=there["selected"],
+        picks=there["picks"],
+        targets=there["targets"],
+        owners=there["owners"],
+        sources=there["sources"],
+        branch=branch_there,
+        grid_positions=grid_there,
         head=head,
     )
 
 
-class _Row:
-    """One row's part of the batch, counted from its own start."""
-
-    def __init__(self, body: Sequence[int], continuations: Sequence[Sequence[int]], start: int, *, whole: bool) -> None:
-        self.n = len(continuations)
-        self.tokens = list(body)
-        own = len(body) - 1 if whole else 0
-        scored_body = list(body[len(body) - own :])
-        self.selected = list(range(len(body) - 1 - own, len(body)))
-        self.branch = [0] * len(body)
-        places = [np.arange(start, start + len(body))]
-        self.picks: list[int] = []
-        self.targets: list[int] = []
-        self.owners: list[int] = []
-        for index, continuation in enumerate(continuations):
-            inner = list(continuation[:-1])
-            first = len(self.selected)
-            self.picks += [*range(own + 1), *range(first, first + len(inner))]
-            self.selected += range(len(self.tokens), len(self.tokens) + len(inner))
-            self.tokens += inner
-            self.branch += [index + 1] * len(inner)
-            places.append(np.arange(start + len(body), start + len(body) + len(inner)))
-            self.targets += [*scored_body, *continuation]
-            self.owners += [index] * (own + len(continuation))
-        self.positions = np.concatenate(places)
+def _moved(arrays: dict[str, np.ndarray], device: torch.device) -> dict[str, Tensor]:
+    """The arrays on the device, brought there in one copy that does not wait for what the device is doing."""
+    joined = torch.from_numpy(np.concatenate(list(arrays.values())))
+    if device.type == "cuda":
+        joined = joined.pin_memory()
+    pieces = torch.split(joined.to(device, non_blocking=True), [len(array) for array in arrays.values()])
+    return dict(zip(arrays, pieces, strict=True))
 
 
 _current: ContextVar[TreeBatch | None] = ContextVar("fairwitness_tree_batch", default=None)
@@ -217,7 +166,7 @@ def run(model: Any, batch: TreeBatch, embeddings: Tensor | None = None) -> Tenso
     logits = forward(model, batch, embeddings)
     normaliser = torch.logsumexp(logits, dim=-1)
     scored = logits[batch.picks, batch.targets] - normaliser[batch.picks]
-    sums = torch.zeros(batch.n_continuations, dtype=torch.float32, device=scored.device)
+    sums = torch.zeros(batch.layout.n_continuations, dtype=torch.float32, device=scored.device)
     return sums.index_add(0, batch.owners, scored)
 
 
@@ -265,30 +214,21 @@ def tree_attention(
     batch.calls += 1
     if batch.heard is not None:
         batch.heard[module.layer_idx] = (key.detach(), value.detach())
-    folded = [_fold(states, batch) for states in (query, key, value)]
-    if batch.head is not None:
-        folded[1:] = [
-            torch.cat([early.expand(batch.rows, -1, -1, -1), late], dim=2)
-            for early, late in zip(batch.head.layers[module.layer_idx], folded[1:], strict=True)
-        ]
+    places = (batch.sources, batch.slots, batch.rows)
+    asking = fold(query, *places)
+    if batch.head is None:
+        known = [fold(states, *places) for states in (key, value)]
+    else:
+        early = batch.head.layers[module.layer_idx]
+        known = [fold_behind(first, states, *places) for first, states in zip(early, (key, value), strict=True)]
     window = sliding_window if sliding_window is not None and int(sliding_window) < _reach(batch) else None
-    out = _attend(*folded, batch=batch, window=window, scaling=scaling, softcap=softcap)
-    flat = out.transpose(1, 2).reshape(batch.rows * batch.width, *out.shape[1::2])
-    return flat[batch.slots][None], None
+    out = _attend(asking, *known, batch=batch, window=window, scaling=scaling, softcap=softcap)
+    return unfold(out, batch.sources, batch.slots), None
 
 
 def _reach(batch: TreeBatch) -> int:
     # The longest row decides whether a window can cut anything. Counted from shapes: reading the device would stall it.
     return batch.width + (batch.head.length if batch.head else 0)
-
-
-def _fold(states: Tensor, batch: TreeBatch) -> Tensor:
-    """(1, heads, N, size) to (rows, heads, width, size)."""
-    _, heads, _, size = states.shape
-    flat = states[0].transpose(0, 1)
-    if len(batch.sources) != len(batch.tokens):
-        flat = flat[batch.sources]
-    return flat.reshape(batch.rows, batch.width, heads, size).transpose(1, 2)
 
 
 # Where a row is this long, a mask for each query head would weigh more than keys for each.
@@ -299,7 +239,7 @@ def _attend(
     query: Tensor, key: Tensor, value: Tensor, *, batch: TreeBatch, window: int | None, scaling: float | None, softcap: float | None
 ) -> Tensor:
     """Softmax attention of (rows, heads, width, size) against fewer key heads: short rows without repeating the keys."""
-    if batch.chain and query.is_cuda and window is None and softcap is None:
+    if batch.layout.chain and query.is_cuda and window is None and softcap is None:
         return _attend_in_order(query, key, value, scaling)
     rows, heads, width, size = query.shape
     groups = heads // key.shape[1]
