@@ -10,7 +10,10 @@ import time
 from pathlib import Path
 from urllib.request import urlopen
 
-DELAY_S, WORKERS, DRAFTS, FAULTS = 1.0, 32, 2000, 0.2
+from benchmarks.figures import HEAD, figure
+
+DELAY_S, WORKERS, FAULTS = 1.0, 32, 0.2
+DRAFTS = int(os.environ.get("BENCH_DRAFTS", "2000"))
 
 
 def drafting(folder: Path) -> list[str]:
@@ -39,11 +42,12 @@ def drafting(folder: Path) -> list[str]:
         server.kill()
         server.wait()
     ideal = seen["received"] * DELAY_S / WORKERS
+    remark = f"{WORKERS} places of {DELAY_S:g} s; {seen['received']:,} requests; {ideal:.1f} s of {seconds:.1f} s"
+    what = f"{DRAFTS:,} drafts, {WORKERS} at once, {FAULTS:.0%} faults: "
     return [
-        f"| drafts kept of {DRAFTS:,} asked | {len(made.rows):,} |",
-        f"| answers paid for twice | {seen['twice']} |",
-        f"| requests sent (faults: {FAULTS:.0%}) | {seen['received']:,} |",
-        f"| share of what {WORKERS} places of {DELAY_S:g} s allow | {ideal / seconds:.1%} ({ideal:.1f} s of {seconds:.1f} s) |",
+        figure(f"{what}drafts kept", [len(made.rows)], "drafts", at_least=DRAFTS),
+        figure(f"{what}answers paid for twice", [seen["twice"]], "answers", below=1),
+        figure(f"{what}share of what the server allows", [100 * ideal / seconds], "%", at_least=90, remark=remark),
     ]
 
 
@@ -71,7 +75,10 @@ def saving(folder: Path) -> list[str]:
         thread.join()
     rate = 800 / (time.monotonic() - start)
     kept = sum(map(len, store.votes().values()))
-    return [f"| answers fetched and saved a second, 8 annotators | {rate:,.0f} |", f"| answers kept of 800 | {kept} |"]
+    return [
+        figure("answers fetched and saved, 8 annotators at once", [rate], "a second"),
+        figure("answers kept of 800", [kept], "answers", at_least=800),
+    ]
 
 
 def learning() -> list[str]:
@@ -82,13 +89,13 @@ def learning() -> list[str]:
     start = time.monotonic()
     for _ in train_ngram_classifier(items, [n % 2 for n in range(3400)], 5, NgramSettings(), {}):
         pass
-    return [f"| built-in classifier, 3,400 rows, 5 epochs | {time.monotonic() - start:.1f} s |"]
+    return [figure("built-in classifier, 3,400 rows, 5 epochs", [time.monotonic() - start], "s")]
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         rows = drafting(Path(name)) + saving(Path(name)) + learning()
-    print("| what | figure |\n|---|---|\n" + "\n".join(rows))
+    print(HEAD + "\n" + "\n".join(rows))
 
 
 if __name__ == "__main__":

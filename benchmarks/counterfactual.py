@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from benchmarks.figures import HEAD, figure
 from fairwitness.audits.counterfactual_analysis import analysis
 from fairwitness.audits.counterfactual_steps import ExpandConfig, expand
 from fairwitness.datasets.counterfactual.sources import as_templates
@@ -20,11 +21,14 @@ from fairwitness.models.service import Client, Limits, Request, Service
 from fairwitness.scorers.profanity import Profanity
 
 KEY = "AIzaLocalTestKey_0123456789abcdefghijk"
-REQUESTS, COMMENTS, SCORES, GROUPS = 3_000, 100_000, 1_000_000, 8
+SHARE = float(os.environ.get("BENCH_SHARE", "1"))  # a tenth, to try the benchmark itself
+REQUESTS, COMMENTS, SCORES = (int(count * SHARE) for count in (3_000, 100_000, 1_000_000))
+GROUPS, TIMES = 8, 3
 
 
 def requests_a_second(folder: Path) -> float:
     """Against the tests' server in a process of its own, every answer written to the cache."""
+    folder.mkdir()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in [*sys.path, os.getcwd()] if path)}
     server = subprocess.Popen(
         [sys.executable, "-m", "tests.servers.perspective"], stdout=subprocess.PIPE, text=True, env=environment
@@ -45,6 +49,7 @@ def requests_a_second(folder: Path) -> float:
 
 def expansion_s(folder: Path) -> float:
     """A hundred thousand templates about religion (eight groups and the control), from file to file."""
+    folder.mkdir()
     texts = [
         f"In comment {n} a {{FOLLOWER}} said that number {n * 7 % 977} was a good {{RELIGION_ADJ}} day." for n in range(COMMENTS)
     ]
@@ -54,7 +59,7 @@ def expansion_s(folder: Path) -> float:
     return timed(lambda: expand(config))
 
 
-def analysis_s() -> float:
+def analysis_s(_folder: Path) -> float:
     """A million scores: 125,000 templates × 8 groups in three sentiments, every table of the analysis with 1,000 resamples."""
     units = SCORES // GROUPS
     rng = np.random.default_rng(0)
@@ -72,7 +77,7 @@ def analysis_s() -> float:
     return timed(lambda: analysis(frame, Comparison()))
 
 
-def profanity_a_second() -> float:
+def profanity_a_second(_folder: Path) -> float:
     """Texts a second of the built-in scorer."""
     texts = [f"I have many good friends, number {n}" for n in range(20_000)]
     scorer = Profanity()
@@ -89,15 +94,14 @@ def timed(work: Callable[[], object]) -> float:
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        rows = [
-            ("requests to a local Perspective, each answer kept", f"{requests_a_second(folder):,.0f} a second", "≥ 500"),
-            (f"expansion, {COMMENTS:,} comments × {GROUPS} groups and control", f"{expansion_s(folder):.1f} s", "< 30 s"),
-            (f"analysis, {SCORES:,} scores, {GROUPS} groups, 3 sentiments", f"{analysis_s():.1f} s", "< 5 s"),
-            ("profanity scorer", f"{profanity_a_second():,.0f} texts a second", ""),
-        ]
-    print("| counterfactual | measured | wanted |\n|---|---|---|")
-    for row in rows:
-        print(f"| {' | '.join(row)} |")
+        print(HEAD)
+        for what, measure, unit, target in (
+            ("requests to a local Perspective, each answer kept", requests_a_second, "a second", {"at_least": 500.0}),
+            (f"expansion, {COMMENTS:,} comments × {GROUPS} groups and control", expansion_s, "s", {"below": 30.0}),
+            (f"analysis, {SCORES:,} scores, {GROUPS} groups, 3 sentiments", analysis_s, "s", {"below": 5.0}),
+            ("profanity scorer", profanity_a_second, "texts a second", {}),
+        ):
+            print(figure(what, [measure(folder / f"{measure.__name__}{n}") for n in range(TIMES)], unit, **target), flush=True)
 
 
 if __name__ == "__main__":

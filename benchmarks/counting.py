@@ -1,7 +1,7 @@
 """How fast counting is, beside fairlearn in the same run, and how much memory a long file takes.
 
-python -m benchmarks.counting                                    in memory, and a Parquet file of 12 million rows
-python -m benchmarks.counting --rows 100000000 --folder /tmp     the same with a file as long as you like
+python -m benchmarks.counting                                   in memory, and a Parquet file of 100 million rows (10 GB)
+python -m benchmarks.counting --rows 12000000 --folder /tmp     the same with a file as long as you like; BENCH_ROWS_IN_MEMORY too
 """
 
 import argparse
@@ -10,15 +10,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from benchmarks.figures import HEAD, beside, figure, ratio, seconds
+
 FLAGS = [f"identity_{index}" for index in range(24)]
-ROWS = 2_000_000
-FAIRLEARN_ROWS = 200_000
+ROWS = int(os.environ.get("BENCH_ROWS_IN_MEMORY", "2000000"))
+TIMES = 5
+FAIRLEARN_ROWS = min(200_000, ROWS)
 
 
 def table(rows: int, seed: int = 0) -> pl.DataFrame:
@@ -32,18 +36,7 @@ def table(rows: int, seed: int = 0) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def seconds(action: Callable[[], object], repeats: int = 3) -> tuple[float, float]:
-    """The best wall clock and processor time of a few runs: the machine may be shared."""
-    wall, processor = [], []
-    for _ in range(repeats):
-        start, busy = time.perf_counter(), time.process_time()
-        action()
-        wall.append(time.perf_counter() - start)
-        processor.append(time.process_time() - busy)
-    return min(wall), min(processor)
-
-
-def fairlearn_seconds(frame: pl.DataFrame) -> tuple[float, float]:
+def fairlearn_frame(frame: pl.DataFrame) -> Callable[[], object]:
     """fairlearn's MetricFrame: five rates, one identity, no replicates."""
     from fairlearn.metrics import MetricFrame, false_positive_rate, selection_rate, true_positive_rate
     from sklearn.metrics import accuracy_score, f1_score
@@ -56,32 +49,34 @@ def fairlearn_seconds(frame: pl.DataFrame) -> tuple[float, float]:
         found = MetricFrame(metrics=rates, y_true=truth, y_pred=predicted, sensitive_features=member)
         return found.by_group, found.difference()
 
-    return seconds(measure)
+    return measure
 
 
-def in_memory() -> list[tuple[str, float, float, str]]:
-    """Compute on tables in memory: rates and gaps, AUCs, groups."""
+def in_memory() -> Iterator[str]:
+    """Compute on tables in memory: rates and gaps beside fairlearn, AUCs, groups."""
     from fairwitness.audits.fairness import group_fairness
 
     frame = table(ROWS)
     group_fairness(frame.head(1000), label="target", pred="pred", flags=FLAGS)  # imports
-    ours = seconds(lambda: group_fairness(frame, label="target", pred="pred", flags=FLAGS))
-    theirs = fairlearn_seconds(frame.head(FAIRLEARN_ROWS))
+    few = frame.head(FAIRLEARN_ROWS)
+    ours, theirs = beside(lambda: group_fairness(frame, label="target", pred="pred", flags=FLAGS), fairlearn_frame(few), TIMES)
+    busy = time.process_time()
+    group_fairness(frame, label="target", pred="pred", flags=FLAGS)
+    busy = time.process_time() - busy
     scale = ROWS / FAIRLEARN_ROWS * len(FLAGS)
-    ratio = f"{theirs[0] * scale / ours[0]:,.0f} × fairlearn (processor time: {theirs[1] * scale / ours[1]:,.0f} ×)"
-    rows = [
-        ("2 M rows × 24 flags: 9 rates, 10 gaps, 1,000 replicates, exact tests", *ours, ratio),
-        (f"fairlearn, 5 rates, no replicates: {FAIRLEARN_ROWS:,} rows, one flag", *theirs, f"× {scale:,.0f} to the line above"),
-    ]
-    rows.append(
-        ("bias AUCs of 24 identities with intervals, and the Jigsaw final metric with its own: 2 M rows", *areas(frame), "")
-    )
-    with_scores = seconds(lambda: group_fairness(frame, label="target", pred="pred", score="score", flags=FLAGS), 2)
-    rows.append(("2 M rows × 24 flags with scores: all of the above, sweeps, ROC, calibration", *with_scores, ""))
-    return [*rows, *many_groups(frame)]
+    what = f"{ROWS:,} rows × 24 flags: 9 rates, 10 gaps, 1,000 replicates, exact tests"
+    yield figure(what, ours, "s", below=1.0, remark=f"{busy:.2f} s of processor time")
+    yield ratio("the same against fairlearn's five rates without replicates", ours, theirs, at_least=1000, scale=scale)
+    yield figure(f"fairlearn, {FAIRLEARN_ROWS:,} rows, one flag", theirs, "s", remark=f"× {scale:,.0f} in the line above")
+    areas = bias_areas(frame)
+    what = f"bias AUCs of 24 identities with intervals, and the Jigsaw final metric with its own: {ROWS:,} rows"
+    yield figure(what, seconds(areas, TIMES), "s", below=5.0, remark="sorted once")
+    everything = seconds(lambda: group_fairness(frame, label="target", pred="pred", score="score", flags=FLAGS), TIMES)
+    yield figure(f"{ROWS:,} rows × 24 flags with scores: all of the above, sweeps, ROC, calibration", everything, "s")
+    yield from many_groups(frame)
 
 
-def areas(frame: pl.DataFrame) -> tuple[float, float]:
+def bias_areas(frame: pl.DataFrame) -> Callable[[], object]:
     """Bias AUCs from plain arrays: sorted once, then a few looks at each identity's members."""
     from fairwitness.audits.fairness_scores import bias_intervals, final_variances
     from fairwitness.audits.fairness_tables import Settings
@@ -97,27 +92,28 @@ def areas(frame: pl.DataFrame) -> tuple[float, float]:
         ends = {name: bias_intervals(found[name], scores.histograms(name), Settings()) for name in FLAGS}
         return ends, final_variances(scores, FLAGS, {name: [one[name] for one in found.values()] for name in AUCS})
 
-    return seconds(measure, 2)
+    return measure
 
 
-def many_groups(frame: pl.DataFrame) -> list[tuple[str, float, float, str]]:
+def many_groups(frame: pl.DataFrame) -> Iterator[str]:
     """One column of 20 groups, and of 2,000: with two classes, and with five."""
     from fairwitness.audits.fairness import group_fairness
 
     random = np.random.default_rng(1)
-    rows = []
     for classes in (2, 5):
-        first = 0.0
-        for groups in (20, 2000):
-            labels = {name: random.integers(0, classes, ROWS).astype(np.int8) for name in ("target", "pred")}
-            column = pl.DataFrame(
-                {**(labels if classes > 2 else frame.select("target", "pred").to_dict()), "town": random.integers(0, groups, ROWS)}
+        labels = {name: random.integers(0, classes, ROWS).astype(np.int8) for name in ("target", "pred")}
+        known = pl.DataFrame(labels) if classes > 2 else frame.select("target", "pred")
+        asked = [
+            partial(
+                group_fairness, known.with_columns(town=random.integers(0, n, ROWS)), label="target", pred="pred", groups=["town"]
             )
-            spent = seconds(lambda column=column: group_fairness(column, label="target", pred="pred", groups=["town"]))
-            note = f"{spent[0] / first:.1f} × 20 groups" if first else ""
-            first = first or spent[0]
-            rows.append((f"2 M rows, one column of {groups:,} groups, {classes} classes, everything", *spent, note))
-    return rows
+            for n in (20, 2000)
+        ]
+        few, many = beside(*asked, TIMES)
+        yield figure(f"{ROWS:,} rows, one column of 20 groups, {classes} classes, everything", few, "s")
+        yield figure(f"{ROWS:,} rows, one column of 2,000 groups, {classes} classes, everything", many, "s")
+        times = [long / short for short, long in zip(few, many, strict=True)]
+        yield figure(f"2,000 groups against 20, {classes} classes", times, "×", below=2.0, remark="'about what 20 do'")
 
 
 def write_file(path: Path, rows: int) -> None:
@@ -142,9 +138,9 @@ print(time.perf_counter() - start, time.process_time(), most, result.facts["n_ro
 """
 
 
-def from_disk(rows: int, folder: Path) -> list[tuple[str, float, float, str]]:
+def from_disk(rows: int, folder: Path) -> Iterator[str]:
     """The same from Parquet, in a process of its own, whose largest memory is read afterwards."""
-    found = []
+    walls = {}
     for size in (rows // 4, rows):
         path = folder / f"flags_{size}.parquet"
         if not path.exists():
@@ -152,25 +148,25 @@ def from_disk(rows: int, folder: Path) -> list[tuple[str, float, float, str]]:
         command = [sys.executable, "-c", _CHILD, str(path), ",".join(FLAGS)]
         done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ})
         wall, busy, memory, counted = done.stdout.split()
-        found.append(
-            (f"{int(counted):,} rows × 24 flags from Parquet", float(wall), float(busy), f"{float(memory):.2f} GB at most")
-        )
-    return found
+        walls[size] = float(wall)
+        what = f"{int(counted):,} rows × 24 flags from Parquet"
+        yield figure(f"{what}, memory", [float(memory)], "GB", below=1.0)
+        yield figure(f"{what}, time", [float(wall)], "s", remark=f"{float(busy):.1f} s of processor time")
+    yield figure("four times the rows, times the time", [walls[rows] / walls[rows // 4]], "×", below=5.0, remark="4 is linear")
 
 
 def main() -> None:
     """Print one table."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, default=12_000_000)
+    parser.add_argument("--rows", type=int, default=int(os.environ.get("BENCH_COUNT_ROWS", "100000000")))
     parser.add_argument("--folder", type=Path)
     asked = parser.parse_args(sys.argv[1:] if __name__ == "__main__" else [])
-    print("| what | seconds | processor seconds | |")
-    print("|---|---|---|---|")
-    for what, wall, busy, note in in_memory():
-        print(f"| {what} | {wall:.3f} | {busy:.3f} | {note} |", flush=True)
+    print(HEAD)
+    for line in in_memory():
+        print(line, flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        for what, wall, busy, note in from_disk(asked.rows, asked.folder or Path(folder)):
-            print(f"| {what} | {wall:.1f} | {busy:.1f} | {note} |", flush=True)
+        for line in from_disk(asked.rows, asked.folder or Path(folder)):
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.figures import HEAD, figure
 from fairwitness.datasets.jigsaw_shape import IDENTITIES
 
 ROWS = int(os.environ.get("FAIRWITNESS_BENCH_ROWS", "2000000"))
@@ -61,10 +62,11 @@ def main() -> None:
         make(source)
         size = f"{ROWS:,} rows, {source.stat().st_size / 1e6:,.0f} MB of CSV"
         print(f"`data download --dataset jigsaw --source all_data.csv`: {size}.\n")
-        print("| rows | seconds | peak memory MB | limit MB |\n|---|---|---|---|")
+        print(HEAD)
         for what, words in COMMANDS.items():
-            seconds, megabytes = measure(words, source, folder)
-            print(f"| {what} | {seconds:.1f} | {megabytes:.0f} | 1,500 |", flush=True)
+            found = [measure(words, source, folder) for _ in range(3)]
+            print(figure(f"{what}, time", [taken for taken, _ in found], "s"))
+            print(figure(f"{what}, memory", [megabytes for _, megabytes in found], "MB", below=1500), flush=True)
 
 
 if __name__ == "__main__":

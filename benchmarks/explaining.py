@@ -67,7 +67,7 @@ def report(scorer: ZeroShot, prompts: list[Prompt], settings: Settings) -> None:
     name = f"{settings.baseline}, {settings.path}, {settings.rule}"
     spent = f"{np.median(steps):.0f} / {np.quantile(steps, 0.95):.0f}"
     converged = f"{sum(answer.converged for answer in found)} of {len(found)}"
-    print(f"| {name} | {np.median(gaps):.1%} | {spent} | {converged} | {seconds:.2g} |", flush=True)
+    print(f"| {name} | {np.nanmedian(gaps):.1%} | {spent} | {converged} | {seconds:.2g} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ The parts here are small (their number is what is tested); bytes and rows a seco
 10^10 rows would take is multiplied from that and marked as such.
 """
 
+import os
 import resource
 import statistics
 import tempfile
@@ -21,7 +22,7 @@ from fairwitness.audits.fairness_input import Tally
 from fairwitness.metrics.counts import count_groups
 from fairwitness.parts import Parts, encode
 
-PARTS = 100_000
+PARTS = int(os.environ.get("BENCH_PARTS", "100000"))
 ROWS_PER_PART = 100_000
 IDENTITIES = 24
 GROUPS = 200
@@ -110,7 +111,7 @@ def adding_up(rows: list[str]) -> None:
 
 def counting(rows: list[str], folder: Path) -> None:
     """Counting itself, from Parquet, on this machine; 10^10 rows by multiplication."""
-    count, chance = 4_000_000, np.random.default_rng(3)
+    count, chance = min(4_000_000, 40 * PARTS), np.random.default_rng(3)
     table = {"pred": chance.integers(0, 2, count, dtype=np.int8), "label": chance.integers(0, 2, count, dtype=np.int8)}
     table |= {f"identity_{k}": chance.integers(0, 2, count, dtype=np.int8) for k in range(IDENTITIES)}
     path = folder / "preds.parquet"

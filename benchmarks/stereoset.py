@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import torch
 
+from benchmarks.figures import HEAD, figure
 from fairwitness.audits.stereoset import sample
 from fairwitness.audits.stereoset_score import ScoreConfig, score_predictions
 from fairwitness.datasets.stereoset_items import read_items
@@ -38,8 +39,8 @@ def items() -> tuple[list[Sentence], str]:
     return _rows(pl.concat([read_items()] * 5)), "the built-in items, five times"
 
 
-def ours(protocol: str, rows: list[Sentence]) -> tuple[float, np.ndarray]:
-    """Seconds per item (median over parts) and the scores."""
+def ours(protocol: str, rows: list[Sentence]) -> tuple[list[float], np.ndarray]:
+    """Seconds per item, part by part, and the scores."""
     scorer = Likelihood(protocol=protocol, device="cpu", dtype="float32")
     scorer.score(rows[:12])
     times, scores = [], []
@@ -48,11 +49,11 @@ def ours(protocol: str, rows: list[Sentence]) -> tuple[float, np.ndarray]:
         begun = time.perf_counter()
         scores.append(scorer.score(part)["score"])
         times.append((time.perf_counter() - begun) / (len(part) / 3))
-    return statistics.median(times), np.concatenate(scores)
+    return times, np.concatenate(scores)
 
 
-def theirs(rows: list[Sentence]) -> tuple[float, np.ndarray]:
-    """The same model and dtype, a templated sequence at a time, minus the loss; seconds per item (median)."""
+def theirs(rows: list[Sentence]) -> tuple[list[float], np.ndarray]:
+    """The same model and dtype, a templated sequence at a time, minus the loss; seconds item by item."""
     scorer = Likelihood(protocol="chat", device="cpu", dtype="float32")
     times, scores = [], []
     for start in range(0, len(rows), 3):
@@ -62,7 +63,7 @@ def theirs(rows: list[Sentence]) -> tuple[float, np.ndarray]:
             with torch.no_grad():
                 scores.append(-scorer.lm.model(ids, labels=ids).loss.item())
         times.append(time.perf_counter() - begun)
-    return statistics.median(times), np.array(scores)
+    return times, np.array(scores)
 
 
 def scoring_a_file() -> float:
@@ -85,24 +86,25 @@ def main() -> None:
     rows, where = items()
     few = rows[: 3 * 16] + rows[-3 * 16 :]
     print(f"smollm2, float32, {torch.get_num_threads()} threads; {where}.\n")
-    print("| what | ms per item | the dev set's 4,229 items |\n|---|---|---|")
+    print(HEAD)
     slow, their_scores = theirs(few)
-    print(
-        f"| three sequences an item, one at a time, chat template | {1000 * slow:.0f} | {slow * DEV_ITEMS / 60:.1f} min |",
-        flush=True,
-    )
+    print(figure("three sequences an item, one at a time, chat template", [1000 * each for each in slow], "ms an item"), flush=True)
     taken = {}
     for protocol in ("chat", "reference", "conditional", "pmi"):
         taken[protocol], scores = ours(protocol, few if protocol == "chat" and not FULL else rows)
-        print(f"| ours, `{protocol}` | {1000 * taken[protocol]:.0f} | {taken[protocol] * DEV_ITEMS / 60:.1f} min |", flush=True)
+        print(figure(f"ours, `{protocol}`", [1000 * each for each in taken[protocol]], "ms an item"), flush=True)
         if protocol == "chat":
             same = np.concatenate([scores[: 3 * 16], scores[-3 * 16 :]])
             gap = float(np.abs(same - their_scores).max())
-    print(
-        f"\nThe same method (`chat`): {slow / taken['chat']:.1f} times as fast, scores equal to {gap:.1g} nats per token. ", end=""
-    )
-    print(f"The default (`reference`): {slow / taken['reference']:.1f} times.")
-    print(f"Scoring a prediction file of the dev set, both definitions with intervals: {scoring_a_file():.1f} s.")
+    for protocol in ("chat", "reference"):
+        times = [statistics.median(slow) / each for each in taken[protocol]]
+        print(figure(f"times as fast as one at a time, `{protocol}`", times, "×", at_least=5))
+    minutes = [each * DEV_ITEMS / 60 for each in taken["reference"]]
+    remark = "all of it scored" if FULL else "the median part × its parts"
+    print(figure(f"the dev set's {DEV_ITEMS:,} items, `reference`", minutes, "min", below=6, remark=remark))
+    if os.environ.get("FAIRWITNESS_SHARED"):
+        print(figure("scoring a prediction file of the dev set, both definitions with intervals", [scoring_a_file()], "s"))
+    print(f"\nScores of the same method are equal to {gap:.1g} nats per token.")
 
 
 def _rows(frame: pl.DataFrame) -> list[Sentence]:

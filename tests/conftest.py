@@ -1,13 +1,15 @@
 """What several tests share: a cache of their own, the real data where it is, and the command line as a function."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from fairwitness.cli.app import main
+
+from .servers.s3 import Bucket, serving
 
 
 @dataclass(frozen=True)
@@ -47,3 +49,13 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty user cache for this test alone."""
     monkeypatch.setenv("FAIRWITNESS_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
+    """An object store on this machine that any s3:// URL leads to."""
+    for name, value in {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGION": "us-east-1"}.items():
+        monkeypatch.setenv(name, value)
+    with serving(Bucket()) as started:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", started.url)
+        yield started

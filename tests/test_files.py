@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,17 @@ def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -
     assert files.cache_folder() == Path("/x/fairwitness")
     monkeypatch.setenv("FAIRWITNESS_CACHE", "/own")
     assert files.cache_folder() == Path("/own")
+
+
+def test_what_rust_and_sqlite_say_of_the_disk_is_understood(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="No space left for"), files.disk_errors(tmp_path / "x"):
+        raise OSError("No space left on device (os error 28)")
+    with pytest.raises(RunError, match="cannot be written: Read-only file system"), files.disk_errors(tmp_path / "x"):
+        raise OSError("Read-only file system (os error 30)")
+    with pytest.raises(OSError, match="something of its own"), files.disk_errors(tmp_path / "x"):
+        raise OSError("something of its own")
+    full, locked, other = sqlite3.OperationalError("full"), sqlite3.OperationalError("readonly"), sqlite3.DatabaseError("malformed")
+    full.sqlite_errorcode, locked.sqlite_errorcode, other.sqlite_errorcode = 13, 8, 11
+    assert "No space left" in str(files.database_fault(full, tmp_path / "x"))
+    assert "cannot be written" in str(files.database_fault(locked, tmp_path / "x"))
+    assert files.database_fault(other, tmp_path / "x") is None

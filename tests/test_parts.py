@@ -11,6 +11,7 @@ from fairwitness.engine.choose import map_parts
 from fairwitness.engine.options import EngineOptions
 from fairwitness.errors import InputError, RunError
 from fairwitness.parts import Parts
+from fairwitness.places import open_place
 
 FRAME = pl.DataFrame({"score": [1.0, None]})
 
@@ -57,9 +58,11 @@ def test_another_question_keeps_its_own_parts_elsewhere(tmp_path: Path) -> None:
 
 def test_places_that_cannot_be_reached(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a place that can be reached"):
-        Parts(tmp_path).keep_at("nosuchscheme://x/y")
+        open_place("nosuchscheme://x/y")
+    with pytest.raises(InputError, match="Set them in the environment"):
+        open_place("s3://key:secret@bucket/x")
     (tmp_path / "file").write_text("x")
     parts = Parts(tmp_path / "p")
-    parts.keep_at(f"file://{tmp_path}/file")
+    parts.keep_at(open_place(f"file://{tmp_path}/file"))
     with pytest.raises(RunError, match="cannot be used"):
         parts.write("a", FRAME)

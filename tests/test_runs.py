@@ -201,3 +201,20 @@ def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), runs.open_run(tmp_path / "s.parquet", "k", {}):
         raise KeyboardInterrupt
     assert runs.read_manifest(tmp_path)["s"]["status"] == "running"
+
+
+def test_a_command_done_in_one_go_is_noted_beside_an_audit_of_the_same_name(tmp_path: Path) -> None:
+    out = tmp_path / "ss.csv"
+    with runs.open_run(out, "stereoset eval", {"q": 1}) as run:
+        out.write_text("a\n1\n")
+        run.seal([out], {"asked": 1})
+    for top in (3, 4):
+        chart = tmp_path / "ss.png"
+        chart.write_bytes(b"x" * top)
+        runs.note(chart, "stereoset analyze", {"top_n": top}, [chart], counts={"asked": 1})
+    found = runs.read_manifest(tmp_path)
+    assert set(found) == {"ss", "ss.analyze"}
+    assert found["ss"]["kind"] == "stereoset eval"
+    assert found["ss.analyze"]["question"] == {"top_n": 4}
+    assert found["ss.analyze"]["status"] == "done"
+    assert list(found["ss.analyze"]["outputs"]) == ["ss.png"]

@@ -11,6 +11,7 @@ from polars.testing import assert_frame_equal
 
 from fairwitness import tables
 from fairwitness.errors import InputError
+from fairwitness.files import file_hash
 
 RELAXED = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -224,3 +225,25 @@ def test_as_frame_takes_what_people_have(tmp_path: Path) -> None:
         assert tables.as_frame(table).equals(frame)
     with pytest.raises(InputError, match="not int"):
         tables.as_frame(3)
+
+
+def test_several_parquet_files_named_by_a_star_are_one_table(tmp_path: Path) -> None:
+    whole = pl.DataFrame({"a": range(10), "b": [str(n) for n in range(10)]})
+    for number, start in enumerate(range(0, 10, 4)):
+        whole.slice(start, 4).write_parquet(tmp_path / f"part-{number}.parquet")
+    pattern = tmp_path / "part-*.parquet"
+    assert tables.read(pattern).equals(whole)
+    assert tables.count_rows(pattern) == 10
+    assert tables.columns_of(pattern) == ["a", "b"]
+    assert pl.concat(list(tables.batches(pattern, ["b"], rows=3)))["b"].to_list() == whole["b"].to_list()
+    before = file_hash(pattern)
+    whole.head(1).write_parquet(tmp_path / "part-1.parquet")
+    assert file_hash(pattern) != before
+    with pytest.raises(InputError, match="No file is called"):
+        tables.read(tmp_path / "nothing-*.parquet")
+    (tmp_path / "x.csv").write_text("a\n1\n")
+    with pytest.raises(InputError, match="only Parquet files may be named with a star"):
+        tables.read(tmp_path / "*.csv")
+    whole.rename({"a": "c"}).write_parquet(tmp_path / "part-9.parquet")
+    with pytest.raises(InputError, match="part-"):
+        tables.read(pattern)

@@ -6,6 +6,8 @@ Also the two questions every reader asks first: is it there, and what are its by
 import errno
 import hashlib
 import os
+import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -65,14 +67,44 @@ def disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is None:  # a library's own error that merely inherits from OSError
+        # Libraries written in Rust put the number into the words alone.
+        said = re.search(r"\(os error (\d+)\)", str(error))
+        number = error.errno if error.errno is not None else int(said.group(1)) if said else None
+        if number is None:  # a library's own error that merely inherits from OSError
             raise
-        raise RunError(_explain(error, Path(path))) from error
+        raise RunError(_explain(OSError(number, os.strerror(number)), Path(path))) from error
+
+
+def database_fault(error: Exception, path: Path) -> RunError | None:
+    """What an error of SQLite says about the disk, in the words of `disk_errors`; None where it says nothing about it."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    # SQLite calls a full disk FULL or, where its index of the journal finds no room, an input/output error.
+    if code == 13 or (code == 10 and shutil.disk_usage(Path(path).parent).free < 2**20):
+        return RunError(_explain(OSError(errno.ENOSPC, "full"), path))
+    if code in (8, 14):
+        return RunError(_explain(OSError(errno.EACCES, str(error)), path))
+    return None
+
+
+def named_by(path: Path) -> list[Path]:
+    """The files that a pattern such as `parts/*.parquet` names, in the order of their names; a plain path names itself."""
+    path = Path(path)
+    return sorted(path.parent.glob(path.name)) if "*" in path.name and not path.exists() else [path]
 
 
 def require_file(path: Path) -> Path:
-    """`path` itself when it is a file with something in it; otherwise an error that says what it is instead."""
+    """`path` itself when it is a file with something in it; otherwise an error that says what it is instead.
+
+    A pattern with a star in it must name at least one file, and nothing but such files.
+    """
     path = Path(path)
+    found = named_by(path)
+    if found != [path]:
+        if not found:
+            raise InputError(f"No file is called {path}.")
+        for each in found:
+            require_file(each)
+        return path
     if path.is_dir():
         raise InputError(f"{path} is a folder; a file was expected. Name one of the files in it.")
     if not path.exists():
@@ -84,7 +116,10 @@ def require_file(path: Path) -> Path:
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file's bytes, as hexadecimal."""
+    """SHA-256 of a file's bytes, as hexadecimal; of the files a pattern names, a hash of their hashes."""
+    found = named_by(path)
+    if found != [Path(path)]:
+        return content_hash(*(file_hash(each) for each in found))
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

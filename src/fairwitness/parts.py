@@ -1,8 +1,8 @@
 """The parts of one output that are answered so far: written once, read back checked, forgotten when the output is sealed.
 
 A part's file is named by its key (the hash of what it answers) and the checksum of its bytes, so that a damaged part is noticed,
-dropped and done again. Parts lie in the run's folder, or in any place that pyarrow or fsspec can reach (`s3://…`, `gs://…`,
-`file:///mnt/…`). One process writes them: whoever holds the run's folder.
+dropped and done again. Parts lie in the run's folder, or in any place that places.py can reach (`s3://…`, `gs://…`). One process
+writes them: whoever holds the run's folder.
 """
 
 import hashlib
@@ -11,12 +11,12 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import polars as pl
 
-from fairwitness.errors import InputError, RunError
 from fairwitness.files import disk_errors, write_bytes
+from fairwitness.places import Place
 
 SUFFIX = ".parquet"
 
@@ -32,9 +32,14 @@ class Parts:
         # key → names of its files. Listing the folder for every key would take time that grows with the square of the parts.
         self._names: dict[str, list[str]] | None = None
 
-    def keep_at(self, url: str) -> None:
-        """Keep the parts elsewhere from now on, in a folder of `url` that belongs to this question alone."""
-        self._shelf, self._names = _Elsewhere(url, self._label), None
+    def keep_at(self, place: Place, *, inside: str = "") -> None:
+        """Keep the parts elsewhere from now on, in a folder of `place` that belongs to this question alone."""
+        self._shelf, self._names = _Elsewhere(place, f"{inside}{self._label}"), None
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was answered yet, and nothing else waits here (a training's checkpoint, say)."""
+        return not self._index() and not self.folder.is_dir()
 
     def read(self, key: str) -> pl.DataFrame | None:
         """The part, or None where there is none yet. One whose bytes do not match its name is removed and counts as none."""
@@ -133,70 +138,23 @@ class _Folder:
 class _Elsewhere:
     """A folder on any file system of pyarrow or fsspec. A half-written part is caught by the checksum in its name."""
 
-    def __init__(self, url: str, label: str) -> None:
-        self._url = url
-        self._files, base = _file_system(url)
-        self._folder = f"{base.rstrip('/')}/{label}"
+    def __init__(self, place: Place, label: str) -> None:
+        self._place, self._label = place, label
 
     def names(self) -> Iterator[str]:
-        from pyarrow.fs import FileSelector
-
-        with _explained(self._url):
-            found = self._files.get_file_info(FileSelector(self._folder, allow_not_found=True))
-        yield from (info.base_name for info in found)
+        return self._place.names(self._label)
 
     def read(self, name: str) -> bytes | None:
-        try:
-            with self._files.open_input_stream(f"{self._folder}/{name}") as stream:
-                return bytes(stream.read())
-        except FileNotFoundError:
-            return None
+        return self._place.read(f"{self._label}/{name}")
 
     def write(self, name: str, data: bytes) -> None:
-        with _explained(self._url):
-            self._files.create_dir(self._folder, recursive=True)
-            with self._files.open_output_stream(f"{self._folder}/{name}") as stream:
-                stream.write(data)
+        self._place.write(f"{self._label}/{name}", data)
 
     def remove(self, name: str) -> None:
-        with _explained(self._url):
-            self._files.delete_file(f"{self._folder}/{name}")
+        self._place.remove(f"{self._label}/{name}")
 
     def clear(self) -> None:
-        with _explained(self._url):
-            self._files.delete_dir_contents(self._folder, missing_dir_ok=True)
-
-
-class _explained:  # noqa: N801 - used as a function
-    """Turn what a file system says into one sentence."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _kind: Any, error: BaseException | None, _trace: Any) -> None:
-        if isinstance(error, OSError):
-            raise RunError(f"--parts_at {self._url} cannot be used: {error}. What was answered before is still there.") from error
-
-
-def _file_system(url: str) -> tuple[Any, str]:
-    """The file system behind a URL and the path in it: pyarrow's own where it has one, else fsspec's."""
-    from pyarrow import ArrowException
-    from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem
-
-    try:
-        files, path = FileSystem.from_uri(url)
-        return files, str(path)
-    except (ArrowException, OSError, ValueError) as first:
-        try:
-            from fsspec.core import url_to_fs  # it comes with huggingface_hub
-
-            files, path = url_to_fs(url)
-        except (ImportError, ValueError, OSError) as error:
-            raise InputError(f"--parts_at {url} is not a place that can be reached: {first}; {error}.") from error
-        return PyFileSystem(FSSpecHandler(files)), path
+        self._place.clear(self._label)
 
 
 def _checksum(data: bytes) -> str:

@@ -6,6 +6,8 @@
 
 A part's name is the hash of what it answers (scorer identity and texts) and the checksum of its bytes (parts.py). So a run that
 was killed goes on from its parts whatever worker, engine or order made them. This file knows nothing of models or metrics.
+
+A folder that mirrors one elsewhere (places.py) keeps its parts there, and sends its outputs and then its run.json when it seals.
 """
 
 import json
@@ -27,6 +29,7 @@ from filelock import FileLock, Timeout
 from fairwitness.errors import InputError, RunError
 from fairwitness.files import content_hash, disk_errors, file_hash, sweep, write_text
 from fairwitness.parts import Parts
+from fairwitness.places import mirror_of
 from fairwitness.version import __version__
 
 MANIFEST = "run.json"
@@ -54,6 +57,9 @@ class Run:
 
     def seal(self, outputs: list[Path], counts: Mapping[str, int], **facts: Any) -> None:
         """Record that the outputs are whole. `facts` are further things seen, such as a threshold that was fitted."""
+        if mirror := mirror_of(self.folder):
+            for path in outputs:
+                mirror.send(path)
         self.entry.update(
             status="done",
             outputs={os.path.relpath(path, self.folder): file_hash(path) for path in outputs},
@@ -91,12 +97,15 @@ def open_run(
     with _locked(folder):
         with disk_errors(folder):
             sweep(folder)
-        entry = read_manifest(folder).get(name) if not restart else None
-        parts = Parts(folder / ".parts" / name, label=f"{name}-{content_hash(json.dumps(question, sort_keys=True))[:12]}")
-        if entry is not None and entry["question"] != question:
-            if entry["status"] == "done" or parts.folder.is_dir():
+        if mirror := mirror_of(folder):
+            mirror.bring_run(folder)
+        entry, parts = read_manifest(folder).get(name), _parts_of(folder, name, question)
+        if entry is not None and (restart or entry["question"] != question):
+            before = _parts_of(folder, name, entry["question"])
+            if not restart and (entry["status"] == "done" or not before.empty):
                 raise RunError(_difference(out, entry["question"], question))
             # A call that stopped before it answered anything (a misspelt column, say) must not stand in the corrected one's way.
+            before.clear()
             entry = None
         if entry is None:
             parts.clear()
@@ -115,6 +124,38 @@ def open_run(
             if entry["status"] == "running":
                 entry["seconds"] = round(entry.get("seconds", 0.0) + time.monotonic() - run.started, 3)
                 _update_manifest(folder, name, entry)
+
+
+def note(
+    out: Path,
+    kind: str,
+    question: Mapping[str, Any],
+    outputs: list[Path],
+    *,
+    counts: Mapping[str, int] | None = None,
+    data: Mapping[str, str] | None = None,
+    **facts: Any,
+) -> None:
+    """Record what a command that is done in one go has written. Such a command may always be repeated: the last one is recorded.
+
+    The entry is called after the output and the command's last word, so that it never takes the place of an audit's.
+    """
+    folder, name = Path(out).parent, f"{Path(out).stem}.{kind.split()[-1]}"
+    asked = json.loads(json.dumps(question, sort_keys=True, default=str))
+    _refuse_secrets(asked)
+    with _locked(folder, wait_s=30):
+        with disk_errors(folder):
+            sweep(folder)
+        entry = {"kind": kind, "question": asked, "status": "running", "outputs": {}, "started": _now(), "versions": versions()}
+        entry |= {"command": _command(), "data": dict(data or {})}
+        Run(folder, name, entry, _parts_of(folder, name, asked)).seal(outputs, counts or {}, **facts)
+
+
+def _parts_of(folder: Path, name: str, question: Mapping[str, Any]) -> Parts:
+    parts = Parts(folder / ".parts" / name, label=f"{name}-{content_hash(json.dumps(question, sort_keys=True))[:12]}")
+    if mirror := mirror_of(folder):
+        parts.keep_at(mirror.place, inside=(folder.relative_to(mirror.folder) / ".parts").as_posix() + "/")
+    return parts
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -141,8 +182,8 @@ def versions() -> dict[str, str]:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    lock = FileLock(folder / ".lock", timeout=0)
+def _locked(folder: Path, *, wait_s: float = 0) -> Iterator[None]:
+    lock = FileLock(folder / ".lock", timeout=wait_s)
     try:
         with disk_errors(folder):
             lock.acquire()
@@ -155,8 +196,13 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _update_manifest(folder: Path, name: str, entry: dict[str, Any]) -> None:
+    mirror = mirror_of(folder)
+    if mirror:
+        mirror.bring(os.path.relpath(folder / MANIFEST, mirror.folder))  # others may have worked in that folder meanwhile
     audits = read_manifest(folder) | {name: entry}
     write_text(folder / MANIFEST, json.dumps({"format": 1, "audits": audits}, indent=2, ensure_ascii=False) + "\n")
+    if mirror:
+        mirror.send(folder / MANIFEST)
 
 
 def _difference(out: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ import polars as pl
 
 from fairwitness import csv_blocks
 from fairwitness.errors import InputError, listing, suggestion
-from fairwitness.files import replacing, require_file
+from fairwitness.files import named_by, replacing, require_file
 
 EXAMPLES = ("id", "text", "context", "label", "unit", "role")
 SCORES = ("id", "score", "pred", "error")
@@ -83,9 +83,10 @@ def _parquet_batches(path: Path, columns: list[str], rows: int) -> Iterator[pl.D
     import pyarrow.parquet as pq
 
     # pyarrow rather than polars: it reads no further ahead than asked, so that memory stays flat however long the file is.
-    with pq.ParquetFile(path, memory_map=False, pre_buffer=False) as file:
-        for batch in file.iter_batches(batch_size=rows, columns=columns):
-            yield pl.DataFrame(batch).select(columns)
+    for part in named_by(path):
+        with pq.ParquetFile(part, memory_map=False, pre_buffer=False) as file:
+            for batch in file.iter_batches(batch_size=rows, columns=columns):
+                yield pl.DataFrame(batch).select(columns)
 
 
 def scan(path: Path | str) -> pl.LazyFrame:
@@ -94,7 +95,9 @@ def scan(path: Path | str) -> pl.LazyFrame:
     suffix = _suffix(path)
     try:
         if suffix == ".parquet":
-            frame = pl.scan_parquet(path, glob=False)
+            frame = pl.scan_parquet(named_by(path), glob=False)
+        elif named_by(path) != [path]:
+            raise InputError(f"{path}: only Parquet files may be named with a star. Join the others into one file first.")
         elif suffix == ".jsonl":
             frame = pl.scan_ndjson(_without_bom(path), infer_schema_length=None)
         elif suffix == ".json":
@@ -114,7 +117,7 @@ def scan(path: Path | str) -> pl.LazyFrame:
 def columns_of(path: Path | str) -> list[str]:
     """The column names of a table file."""
     path = require_file(Path(path))
-    if _suffix(path) not in (".csv", ".tsv"):
+    if _suffix(path) not in (".csv", ".tsv") or named_by(path) != [path]:
         return scan(path).collect_schema().names()
     # Types are learned from every row of a CSV file; names stand in its first line, which is all that is read here.
     try:

@@ -261,3 +261,17 @@ def test_the_question_is_the_same_in_every_process() -> None:
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         printed.add(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
     assert len(printed) == 1
+
+
+def test_groups_that_are_called_like_columns_and_scores_that_are_words(tmp_path: Path) -> None:
+    from fairwitness.audits.counterfactual import read_scores
+    from fairwitness.audits.counterfactual_analysis import slices_of
+
+    head = "unit,role,score,category,sentiment\n"
+    (tmp_path / "s.csv").write_text(f"{head}a,unit,0.1,race,neutral\na,sentiment,0.2,race,neutral\na,,0.3,race,neutral\n")
+    [first, *_] = slices_of(read_scores(tmp_path / "s.csv"))
+    assert first.roles[:2] == ["unit", "sentiment"]
+    assert first.values.tolist() == [[0.1, 0.2, 0.3]]
+    (tmp_path / "w.csv").write_text(f"{head}a,x,0.1,race,neutral\na,y,high,race,neutral\n")
+    with pytest.raises(InputError, match="no number, first in row 2"):
+        read_scores(tmp_path / "w.csv")

@@ -1,5 +1,6 @@
 """Real audits, small enough for a test, that any engine can be asked to do."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -69,9 +70,37 @@ def counterfactual(folder: Path, _model: Path, options: EngineOptions, *, scorer
     return [out]
 
 
+def sensitivity(folder: Path, model: Path, options: EngineOptions) -> list[Path]:
+    """Some ways of asking about a few items."""
+    from fairwitness.audits.stereoset_sensitivity import SensitivityConfig
+    from fairwitness.audits.stereoset_sensitivity import sensitivity as audit
+
+    ways = {"protocols": ("reference", "full"), "start_tokens": (), "dtypes": ("float32",)}
+    audit(SensitivityConfig(model=str(model), out=folder / "ways.csv", draws=100, max_samples=4, **ways, **asdict(options)))
+    return [folder / "ways.csv"]
+
+
+def lifeboat(folder: Path, _model: Path, options: EngineOptions) -> list[Path]:
+    """A scorer recorded, another fitted to it, and both compared."""
+    from fairwitness.audits.lifeboat import CalibrateConfig, CompareConfig, RecordConfig, calibrate, compare, record
+
+    texts = folder / "texts.parquet"
+    folder.mkdir(parents=True, exist_ok=True)
+    pl.DataFrame({"text": [f"{text or 'a text'} {k}" for k, text in enumerate(TEXTS * 2)]}).write_parquet(texts)
+    more = asdict(options)
+    record(RecordConfig(in_=texts, out=folder / "cassette.parquet", scorer="profanity", keep_text=True, **more))
+    calibrate(CalibrateConfig(cassette=folder / "cassette.parquet", out=folder / "calibration.json", folds=2, **more))
+    scorers = ("profanity", "calibrated:calibration.json")
+    with contextlib.chdir(folder):  # the name is a column's, so it must not hold the folder
+        compare(CompareConfig(in_=texts.absolute(), scorers=scorers, out=Path("compared.parquet"), **more))
+    return [folder / "compared.parquet"]
+
+
 AUDITS: dict[str, Callable[[Path, Path, EngineOptions], list[Path]]] = {
     "zero_shot": zero_shot,
     "stereoset": stereoset,
     "crows": crows,
     "counterfactual": counterfactual,
+    "sensitivity": sensitivity,
+    "lifeboat": lifeboat,
 }

@@ -11,6 +11,7 @@ from fairwitness import tables
 from fairwitness.engine.options import EngineOptions
 
 from ..models.tiny_folders import tiny_folder
+from ..thorough import THOROUGH
 from .real_audits import AUDITS, counterfactual
 
 TOLERANCE = 1e-5
@@ -28,7 +29,7 @@ def same(one: list[Path], other: list[Path]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["stereoset"])
+@pytest.mark.parametrize("name", AUDITS if THOROUGH else ["crows"])
 def test_on_two_processes(name: str, model: Path, tmp_path: Path) -> None:
     here = AUDITS[name](tmp_path / "here", model, EngineOptions())
     there = AUDITS[name](tmp_path / "there", model, EngineOptions(devices=("cpu:2",)))
@@ -37,7 +38,7 @@ def test_on_two_processes(name: str, model: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("name", ["zero_shot", "counterfactual"])
+@pytest.mark.parametrize("name", AUDITS if THOROUGH else ["zero_shot"])
 def test_on_a_cluster(name: str, model: Path, tmp_path: Path, cluster: Any) -> None:
     on_ray = EngineOptions(engine="ray", ray_address=cluster.address)
     here = AUDITS[name](tmp_path / "here", model, EngineOptions())
@@ -55,6 +56,16 @@ def test_a_service_is_asked_from_one_place(
         paths = counterfactual(tmp_path, Path(), options, scorer="perspective", url=server.url)
         assert tables.read(paths[0])["score"].null_count() == 0
         assert set(server.record.answered.values()) == {1}
+
+
+def test_a_calibrated_service_stays_here_too(tmp_path: Path) -> None:
+    from fairwitness.engine.contract import stays_here
+    from fairwitness.scorers.by_name import scorer_by_name
+
+    for name in ("perspective", "profanity"):
+        path = tmp_path / f"{name}.json"
+        path.write_text(f'{{"format": "fairwitness-calibration/1", "scorer": "{name}", "x": [0, 1], "y": [0, 1]}}')
+        assert stays_here(scorer_by_name(f"calibrated:{path}")) is (name == "perspective")
 
 
 def test_every_scorer_says_where_it_may_run() -> None:

@@ -14,11 +14,13 @@ import pytest
 from polars.testing import assert_frame_equal
 from tests.engine.toy_scorers import Lengths, Refuses, asked, work, workers
 
-from fairwitness import runs
+from fairwitness import runs, tables
 from fairwitness.engine.choose import map_parts
 from fairwitness.engine.options import EngineOptions
 from fairwitness.errors import InputError, ModelError, RunError
+from fairwitness.places import local
 
+from ..servers.s3 import Bucket
 from .conftest import REPOSITORY, STORE
 
 pytest.importorskip("ray", reason="the extra `ray` is not installed")
@@ -92,6 +94,26 @@ def test_begun_on_one_engine_and_ended_on_the_other(on_ray: EngineOptions, tmp_p
     assert begun == 29
 
 
+def test_a_run_folder_in_an_object_store(
+    on_ray: EngineOptions, tmp_path: Path, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Begun by the cluster, gone on with by another machine alone, ended by a third with the cluster: nothing is asked twice."""
+    log, here = tmp_path / "log", EngineOptions()
+    for name, options, rows in (("one", on_ray, 20), ("two", here, 40), ("three", on_ray, 60)):
+        monkeypatch.setenv("FAIRWITNESS_CACHE", str(tmp_path / name))
+        out = local("s3://bucket/run/s.parquet")
+        with runs.open_run(out, "lengths", {}) as run:
+            found = pl.concat(list(map_parts(Lengths(log=log), work(rows), run.parts, options=options)))
+            kept_there = [key for key in bucket.objects if key.startswith("bucket/run/.parts/") and key.endswith(".parquet")]
+            assert len(kept_there) == rows // 5
+            if rows == 60:
+                tables.write(found, out)
+                run.seal([out], {"asked": 60})
+    assert len(asked(log)) == 59
+    assert_frame_equal(found, answers(tmp_path / "calm" / "s.parquet", Lengths(), here), check_exact=True)
+    assert sorted(key for key in bucket.objects if not key.endswith("/")) == ["bucket/run/run.json", "bucket/run/s.parquet"]
+
+
 def test_our_own_error_comes_back_as_itself(on_ray: EngineOptions, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="Pull them"):
         answers(tmp_path / "s.parquet", Refuses(), on_ray)
@@ -104,7 +126,7 @@ def test_a_worker_with_another_model_is_refused(on_ray: EngineOptions, tmp_path:
 
 
 def test_counting_is_map_and_reduce(on_ray: EngineOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fairness audit of a Parquet file, in four tasks on the cluster and at once here: the same tables."""
+    """The fairness audit of three Parquet files, in four tasks on the cluster and at once here: the same tables."""
     from fairwitness.audits import fairness_input
     from fairwitness.audits.fairness import FairnessConfig, audit_fairness
 
@@ -112,10 +134,12 @@ def test_counting_is_map_and_reduce(on_ray: EngineOptions, tmp_path: Path, monke
     rows = 4000
     table = {"idx": np.arange(rows), "pred": chance.integers(0, 2, rows), "label": chance.integers(0, 2, rows)}
     table |= {"score": chance.normal(size=rows), "male": chance.integers(0, 2, rows), "age": chance.choice(["a", "b", "c"], rows)}
-    pl.DataFrame(table).with_columns(pl.col("pred").replace(0, None).fill_null(0)).write_parquet(tmp_path / "p.parquet")
+    whole = pl.DataFrame(table)
+    for number, start in enumerate(range(0, rows, 1500)):
+        whole.slice(start, 1500).write_parquet(tmp_path / f"p{number}.parquet")
     monkeypatch.setattr(fairness_input, "ROWS_PER_TASK", 1000)
     monkeypatch.chdir(tmp_path)
-    asked = {"preds": Path("p.parquet"), "label_col": "label", "id_cols": ("male",), "group_cols": ("age",), "charts": False}
+    asked = {"preds": Path("p*.parquet"), "label_col": "label", "id_cols": ("male",), "group_cols": ("age",), "charts": False}
     here = audit_fairness(FairnessConfig(out=tmp_path / "here" / "r.csv", **asked))
     there = audit_fairness(FairnessConfig(out=tmp_path / "there" / "r.csv", engine="ray", ray_address=on_ray.ray_address, **asked))
     assert set(here.tables) == set(there.tables)

@@ -65,3 +65,13 @@ def test_fixed_rules(rule: str) -> None:
     assert straight.gap == pytest.approx(0, abs=1e-12)
     if rule == "gauss":
         assert run(FixedPath(rule, 3, 0.05), lambda a: a**6, lambda a: 6 * a**5).gap == pytest.approx(0, abs=1e-12)
+
+
+def test_a_singular_start_is_left_out_and_the_gap_shows_it() -> None:
+    path = FixedPath("published", 4, 0.05)
+    for alpha in path.wanted():
+        path.take(alpha, Point(alpha, np.array([np.nan if alpha == 0 else 1.0])))
+    answer = path.answer()
+    assert answer.attributions.tolist() == [0.75]
+    assert answer.gap == pytest.approx(0.25)
+    assert not answer.converged

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
+from tests.fuzz.imports import IMPORTS
 from tests.fuzz.reader import Reader
 from tests.fuzz.rooms import ROOMS, with_cassette
 
@@ -113,6 +114,7 @@ READERS: dict[str, Reader] = {
     **dict(_tables()),
     **ROOMS,
     **_CASSETTE,
+    **IMPORTS,
     "config_toml": Reader(_config, "audit.toml", (b'out = "x.html"\n[nested]\nlist = [1, 2]\n', b"out = 3\n"), ("out", "runs")),
     "manifest": Reader(_manifest, "run.json", (json.dumps(MANIFEST).encode(),), ("audits", "kind", "status", "outputs", "counts")),
     "suite_toml": Reader(

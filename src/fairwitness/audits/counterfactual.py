@@ -165,6 +165,13 @@ def read_scores(path: Path) -> pl.DataFrame:
     present = tables.columns_of(path)
     wanted = ["unit", "role", "score", *(name for name in _OPTIONAL if name in present)]
     frame = tables.read(path, wanted)
+    number = frame["score"].cast(pl.Float64, strict=False)
+    if number.null_count() > frame["score"].null_count():
+        row = int((number.is_null() & frame["score"].is_not_null()).arg_max() or 0) + 1
+        raise InputError(
+            f"Column 'score' of {path} holds something that is no number, first in row {row}. Leave failed rows empty."
+        )
+    frame = frame.with_columns(number, pl.col("unit", "role").cast(pl.String))
     defaults: dict[str, Any] = {"category": pl.lit("all"), "sentiment": pl.lit(None, pl.String), "error": pl.lit(None, pl.String)}
     frame = frame.with_columns(**{name: value for name, value in defaults.items() if name not in present})
     outside = ~pl.col("score").is_between(0, 1) & pl.col("error").is_null()

@@ -61,8 +61,8 @@ def slices_of(scores: pl.DataFrame) -> Iterator[Slice]:
     """The matrices, category by category: all sentiments together, then each that occurs."""
     for (category,), rows in scores.partition_by("category", as_dict=True, maintain_order=True).items():
         wide = _wide(rows)
-        roles = _ordered([name for name in wide.columns if name not in ("unit", "sentiment")])
-        values = wide.select(roles).to_numpy().astype(np.float64)
+        roles = _ordered([name.removeprefix("=") for name in wide.columns if name.startswith("=")])
+        values = wide.select(f"={name}" for name in roles).to_numpy().astype(np.float64)
         names = [name or CONTROL_NAME for name in roles]
         yield Slice(str(category), ALL, wide["unit"], names, values)
         for sentiment in (name for name in SENTIMENTS if (wide["sentiment"] == name).any()):
@@ -167,7 +167,9 @@ def measurements(by_group: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
 
 def _wide(rows: pl.DataFrame) -> pl.DataFrame:
     usable = rows.select("unit", "sentiment", "role", score=pl.when(pl.col("error").is_null()).then("score"))
-    return usable.pivot("role", index=["unit", "sentiment"], values="score", aggregate_function="first", maintain_order=True)
+    # A group may be called "unit"; with a mark in front no group's name is a column's of ours.
+    marked = usable.with_columns(role=pl.lit("=") + pl.col("role"))
+    return marked.pivot("role", index=["unit", "sentiment"], values="score", aggregate_function="first", maintain_order=True)
 
 
 def _ordered(roles: list[str]) -> list[str]:

@@ -67,7 +67,8 @@ def _join(frame: pl.LazyFrame, labels: Path, borrowed: Sequence[str], *, preds: 
         )
     frame, other = (source.with_columns(_whole(_INDEX, kind)) for source, kind in zip((frame, other), kinds, strict=True))
     other = other.select(_INDEX, *borrowed)
-    lost = frame.select(_INDEX).join(other.select(_INDEX), on=_INDEX, how="anti").sort(_INDEX).collect()
+    with tables.reading(labels):
+        lost = frame.select(_INDEX).join(other.select(_INDEX), on=_INDEX, how="anti").sort(_INDEX).collect()
     if lost.height:
         raise InputError(
             f"{lost.height:,} of the predictions have no row in {labels}: '{_INDEX}' {lost[_INDEX][0]} is the first. "
@@ -77,7 +78,8 @@ def _join(frame: pl.LazyFrame, labels: Path, borrowed: Sequence[str], *, preds: 
 
 
 def _whole(name: str, kind: pl.DataType) -> pl.Expr:
-    return pl.col(name).cast(pl.Int64) if kind.is_numeric() else pl.col(name)
+    # What is no whole number (infinity, say) matches no row.
+    return pl.col(name).cast(pl.Int64, strict=False) if kind.is_numeric() else pl.col(name)
 
 
 def _same_length(preds: Path, labels: Path) -> None:

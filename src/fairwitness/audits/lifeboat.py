@@ -16,7 +16,8 @@ import polars as pl
 from fairwitness import runs, tables
 from fairwitness.audits.counterfactual_steps import ScoreConfig, budget_of, score
 from fairwitness.audits.result import AuditResult
-from fairwitness.engine.local import map_parts
+from fairwitness.engine.choose import map_parts
+from fairwitness.engine.options import EngineOptions, check_engine
 from fairwitness.errors import EvidenceError, InputError
 from fairwitness.files import file_hash, require_file, write_text
 from fairwitness.metrics import scorer_agreement
@@ -28,7 +29,7 @@ _TEXT_COLUMNS = ("text", "comment_text", "comment", "test_case", "phrase")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordConfig:
+class RecordConfig(EngineOptions):
     """What is recorded."""
 
     in_: Path
@@ -81,7 +82,7 @@ class ReplayConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrateConfig:
+class CalibrateConfig(EngineOptions):
     """Fitting a local scorer to a recorded one."""
 
     cassette: Path
@@ -103,7 +104,7 @@ class CalibrateConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareConfig:
+class CompareConfig(EngineOptions):
     """Several scorers on the same texts."""
 
     in_: Path
@@ -130,6 +131,7 @@ class CompareConfig:
 
 def record(config: RecordConfig) -> AuditResult:
     """Keep a scorer's answers to these texts as a cassette."""
+    check_engine(config)
     column = text_column(config.in_, config.text_col)
     scorer = scorer_by_name(config.scorer, config.settings())
     data = {str(config.in_): file_hash(config.in_)}
@@ -163,6 +165,7 @@ def replay(config: ReplayConfig) -> AuditResult:
 
 def calibrate(config: CalibrateConfig) -> AuditResult:
     """Fit a local scorer to a recorded one with isotonic regression, cross-validated, and say what it cannot replace."""
+    check_engine(config)
     if config.folds < 2:
         raise InputError(f"--folds is {config.folds}; at least 2 are needed.")
     recorded = cassette.Cassette(path=config.cassette, attribute=config.attribute)
@@ -178,10 +181,12 @@ def calibrate(config: CalibrateConfig) -> AuditResult:
         "in": sorted(data.values()),
     }
     with runs.open_run(config.out, "counterfactual calibrate", question, restart=config.restart, data=data) as run:
-        rows = _both(config, recorded, scorer, run)
-        found, fitted = _fit(rows, config)
-        facts = _report(config, rows, found, fitted)
-        if not run.sealed:
+        if run.sealed:
+            facts = json.loads(config.out.read_text(encoding="utf-8"))
+        else:
+            rows = _both(config, recorded, scorer, run)
+            found, fitted = _fit(rows, config)
+            facts = _report(config, rows, found, fitted)
             write_text(config.out, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
             count = {"asked": rows.height, "scored": found.height, "failed": rows.height - found.height}
             run.seal([config.out], count, agreement=facts["after"])
@@ -195,6 +200,7 @@ def calibrate(config: CalibrateConfig) -> AuditResult:
 
 def compare(config: CompareConfig) -> AuditResult:
     """Scorers side by side on the same texts: correlation, same decisions, and means by group."""
+    check_engine(config)
     if len(config.scorers) < 2:
         raise InputError("Comparing needs two scorers or more: --scorers profanity hf:unitary/toxic-bert")
     column = text_column(config.in_, config.text_col)
@@ -204,18 +210,21 @@ def compare(config: CompareConfig) -> AuditResult:
     question = {"step": "compare", "scorers": {each.name: each.identity for each in scorers}, "texts": data[str(config.in_)]}
     inputs = {"in": config.in_}
     with runs.open_run(config.out, "counterfactual compare", question, restart=config.restart, data=data, inputs=inputs) as run:
-        texts = tables.read(config.in_, [column])[column].cast(pl.String).to_list()
-        kept = [name for name in ("id", "unit", "role", "category", "sentiment", "label") if name in tables.columns_of(config.in_)]
-        frame = tables.read(config.in_, [*kept, column])
-        for each in scorers:
-            frame = frame.with_columns(pl.Series(each.name, _score_all(each, texts, run)["score"], dtype=pl.Float64))
+        frame = tables.read(config.out) if run.sealed else _side_by_side(config, column, scorers, run)
         pairs = _compare_pairs(frame, [each.name for each in scorers], config.threshold)
-        missing = sum(frame[each.name].null_count() for each in scorers)
-        if not run.sealed:
-            tables.write(frame, config.out)
-            total = frame.height * len(scorers)
-            run.seal([config.out], {"asked": total, "scored": total - missing, "failed": missing})
         return AuditResult({"pairs": pairs, "means": _means(frame, scorers)}, run.entry["counts"], [config.out])
+
+
+def _side_by_side(config: CompareConfig, column: str, scorers: list[TextScorer], run: runs.Run) -> pl.DataFrame:
+    kept = [name for name in ("id", "unit", "role", "category", "sentiment", "label") if name in tables.columns_of(config.in_)]
+    frame = tables.read(config.in_, [*kept, column])
+    texts = frame[column].cast(pl.String).to_list()
+    for each in scorers:
+        frame = frame.with_columns(pl.Series(each.name, _score_all(each, texts, run, config)["score"], dtype=pl.Float64))
+    tables.write(frame, config.out)
+    total, missing = frame.height * len(scorers), sum(frame[each.name].null_count() for each in scorers)
+    run.seal([config.out], {"asked": total, "scored": total - missing, "failed": missing})
+    return frame
 
 
 def text_column(path: Path, named: str) -> str:
@@ -237,14 +246,14 @@ def _texts(path: Path, column: str) -> list[str]:
 def _recorded(config: RecordConfig, scorer: TextScorer, texts: list[str], run: runs.Run) -> Iterator[pl.DataFrame]:
     batches = list(cassette.batches_of(texts, scorer.rows_per_part))
     with progress(f"recording {scorer.name}", len(texts)) as advance:
-        for some, scored in zip(batches, map_parts(scorer, batches, run.parts, advance=advance), strict=True):
+        for some, scored in zip(batches, map_parts(scorer, batches, run.parts, options=config, advance=advance), strict=True):
             yield cassette.rows_of(some, scored, attribute=scorer.attribute, version=config.version, keep_text=config.keep_text)
 
 
-def _score_all(scorer: TextScorer, texts: list[Any], run: runs.Run) -> pl.DataFrame:
+def _score_all(scorer: TextScorer, texts: list[Any], run: runs.Run, options: EngineOptions) -> pl.DataFrame:
     batches = list(cassette.batches_of(texts, scorer.rows_per_part))
     with progress(f"scoring with {scorer.name}", len(texts)) as advance:
-        return pl.concat(list(map_parts(scorer, batches, run.parts, advance=advance)), how="diagonal_relaxed")
+        return pl.concat(list(map_parts(scorer, batches, run.parts, options=options, advance=advance)), how="diagonal_relaxed")
 
 
 def _both(config: CalibrateConfig, recorded: cassette.Cassette, scorer: TextScorer, run: runs.Run) -> pl.DataFrame:
@@ -258,7 +267,7 @@ def _both(config: CalibrateConfig, recorded: cassette.Cassette, scorer: TextScor
         groups = [name for name in ("role", "category") if name in tables.columns_of(config.in_)]
         frame = tables.read(config.in_, [column, *groups]).rename({column: "text"}).unique("text", maintain_order=True)
     texts = frame["text"].to_list()
-    local = _score_all(scorer, texts, run)["score"]
+    local = _score_all(scorer, texts, run, config)["score"]
     return frame.with_columns(recorded=pl.Series(recorded.score(texts)["score"], dtype=pl.Float64), local=local)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from fairwitness import runs
 from fairwitness.audits import stereoset_analysis as analysis
 from fairwitness.audits import stereoset_numbers as numbers
 from fairwitness.audits.result import AuditResult
@@ -14,7 +15,7 @@ from fairwitness.audits.stereoset_words import interpret
 from fairwitness.datasets.stereoset_items import SUBSETS
 from fairwitness.datasets.stereoset_published import published
 from fairwitness.errors import EvidenceError, InputError
-from fairwitness.files import require_file
+from fairwitness.files import file_hash, require_file
 from fairwitness.metrics.stereoset import METRICS, Cell
 
 NOTE = "Bars: 95% bootstrap intervals."
@@ -51,6 +52,11 @@ def analyze(config: AnalyzeConfig) -> AuditResult:
     table = numbers.measurements(wide, cells, draws=config.draws, seed=config.seed)
     facts = analysis.analysis_json(wide, cells, num_examples=config.top_n)
     files = draw(cells, Path(config.output_plot), model=model_name(Path(config.csv)))
+    complete = int(wide["complete"].sum())
+    counts = {"asked": wide.height, "scored": complete, "failed": wide.height - complete}
+    csv = file_hash(Path(config.csv))
+    asked = {"top_n": config.top_n, "draws": config.draws, "seed": config.seed, "csv": csv}
+    runs.note(Path(config.output_plot), "stereoset analyze", asked, files, counts=counts, data={"csv": csv})
     return AuditResult({"cells": cell_table(cells), "measurements": table}, facts, files)
 
 

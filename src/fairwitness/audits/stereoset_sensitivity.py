@@ -17,6 +17,7 @@ from fairwitness.audits.result import AuditResult
 from fairwitness.audits.stereoset import sample, score_items
 from fairwitness.audits.stereoset_score import check_draws, data_hash
 from fairwitness.datasets.stereoset_items import BUILT_IN, read_items, subset_names
+from fairwitness.engine.options import EngineOptions, check_engine, runs_here
 from fairwitness.errors import FairWitnessError, InputError
 from fairwitness.metrics.stereoset import METRICS
 from fairwitness.progress import say
@@ -25,7 +26,7 @@ from fairwitness.scorers.likelihood import PROTOCOLS, Likelihood, require_protoc
 
 
 @dataclass(frozen=True, kw_only=True)
-class SensitivityConfig:
+class SensitivityConfig(EngineOptions):
     """Everything `stereoset sensitivity` can be told."""
 
     model: str = "smollm2"
@@ -56,6 +57,7 @@ class SensitivityConfig:
 
 def sensitivity(config: SensitivityConfig) -> AuditResult:
     """Score the same items in every way and lay the numbers side by side. A way the model does not allow is named."""
+    check_engine(config)
     subset_names(config.subset)
     check_draws(config.draws)
     if not config.protocols or not config.dtypes:
@@ -97,13 +99,14 @@ def _table(config: SensitivityConfig, items: pl.DataFrame, ways: list[tuple[str,
     loaded: dict[str, Any] = {}
     choices: dict[str, Any] = {}
     for name, way in ways:
-        # One way of a model is loaded at a time: a number format's weights are kept until another is asked for.
-        if way.dtype in loaded:
-            way.__dict__["lm"] = loaded[way.dtype]
-        loaded = {way.dtype: way.lm}
+        if runs_here(config):
+            # One way of a model is loaded at a time: a number format's weights are kept until another is asked for.
+            if way.dtype in loaded:
+                way.__dict__["lm"] = loaded[way.dtype]
+            loaded = {way.dtype: way.lm}
         say(name)
         try:
-            rows += _way_rows(config, name, way, score_items(items, way, run), choices)
+            rows += _way_rows(config, name, way, score_items(items, way, run, options=config), choices)
         except FairWitnessError as error:
             rows.append({"way": name, **_asked(way), "error": str(error)})
     return pl.DataFrame(rows, infer_schema_length=None)

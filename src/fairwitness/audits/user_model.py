@@ -260,11 +260,16 @@ def _one(config: UserModelConfig, prepared: Prepared, seed: int, folder: Path) -
 
 
 def _train(config: UserModelConfig, prepared: Prepared, seed: int, folder: Path, identity: str, run: runs.Run) -> None:
-    from fairwitness.graphs.runner import run_experiment, save_model
+    from fairwitness.graphs.runner import pick_device, run_experiment, save_model
+    from fairwitness.models.memory import enough_memory
 
     experiment = replace(prepared.experiment, seed=seed)
     checkpoint = run.parts.folder / "checkpoint.pt"
-    with progress(f"training {config.model} on {config.dataset}, seed {seed}", experiment.training.epochs, "epochs") as advance:
+    advice = "Train on clusters or smaller batches of the graph, or on the CPU with --gpu -1"
+    with (
+        progress(f"training {config.model} on {config.dataset}, seed {seed}", experiment.training.epochs, "epochs") as advance,
+        enough_memory("the graph", pick_device(experiment.gpu), advice),
+    ):
         trained = run_experiment(
             prepared.graph,
             prepared.label,
@@ -324,6 +329,8 @@ def _together(config: UserModelConfig, results: dict[int, UserModelResult]) -> U
     every = pl.concat(rows)
     summary = over_seeds(every)
     files = [tables.write(summary, config.out / OVER_SEEDS), tables.write(every, config.out / "by_seed.csv")]
+    asked = {"seeds": list(results), "model": config.model, "dataset": config.dataset, "label": config.label}
+    runs.note(files[0], "usermodel seeds", asked, list(files))
     facts = {"seeds": list(results), "runs": {str(seed): result.facts for seed, result in results.items()}}
     files += [path for result in results.values() for path in result.files]
     return UserModelResult({"seeds": summary, "by_seed": every}, facts, files)

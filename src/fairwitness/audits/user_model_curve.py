@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from fairwitness import tables
+from fairwitness import runs, tables
 from fairwitness.audits.result import AuditResult
 from fairwitness.audits.user_model import UserModelConfig, user_model
 from fairwitness.audits.user_model_tables import FOUR, spreads
@@ -43,6 +43,8 @@ def accuracy_gap_curve(config: CurveConfig) -> AuditResult:
 
         title = f"Group-reweighted {config.model} on {config.dataset}, {config.label}"
         files.append(draw_curve(curve, config.out / "curve.png", title))
+    asked = {"gap": config.gap, "strengths": config.strengths, "seeds": config.seeds or (config.seed,), "model": config.model}
+    runs.note(files[0], "usermodel curve", asked | {"dataset": config.dataset, "label": config.label}, files)
     return AuditResult({"curve": curve, "points": points}, {}, files)
 
 

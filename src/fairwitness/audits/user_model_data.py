@@ -1,9 +1,10 @@
 """Building a dataset's files from raw copies, and making up graphs like it: behind `usermodel build` and `generate`."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from fairwitness import runs
 from fairwitness.errors import InputError
 from fairwitness.files import require_file
 
@@ -50,11 +51,9 @@ def build_graph(config: BuildConfig) -> dict[str, Any]:
     from fairwitness.graphs.raw import build
 
     _refuse_file(config.out)
-    return {
-        "dataset": config.dataset,
-        "out": str(config.out),
-        **build(config.dataset, config.raw, config.out, sample=config.sample, seed=config.seed),
-    }
+    counts = build(config.dataset, config.raw, config.out, sample=config.sample, seed=config.seed)
+    _note(config, "usermodel build", counts)
+    return {"dataset": config.dataset, "out": str(config.out), **counts}
 
 
 def generate_graph(config: GenerateConfig) -> dict[str, Any]:
@@ -62,11 +61,17 @@ def generate_graph(config: GenerateConfig) -> dict[str, Any]:
     from fairwitness.graphs.generator import generate
 
     _refuse_file(config.out)
-    return {
-        "dataset": config.dataset,
-        "out": str(config.out),
-        **generate(config.dataset, scale=config.scale, seed=config.seed).write(config.out),
-    }
+    counts = generate(config.dataset, scale=config.scale, seed=config.seed).write(config.out)
+    _note(config, "usermodel generate", counts)
+    return {"dataset": config.dataset, "out": str(config.out), **counts}
+
+
+def _note(config: BuildConfig | GenerateConfig, kind: str, counts: dict[str, Any]) -> None:
+    asked = {name: value for name, value in asdict(config).items() if name != "out"}
+    written = [
+        path for path in sorted(config.out.iterdir()) if path.is_file() and path.suffix in (".csv", ".npy", ".npz", ".parquet")
+    ]
+    runs.note(config.out / config.dataset, kind, asked, written, facts=counts)
 
 
 def _refuse_file(out: Path) -> None:

@@ -20,7 +20,7 @@ from fairwitness.authoring.records import Row, look_up
 from fairwitness.authoring.schema import Kind, Schema, load_schema
 from fairwitness.authoring.votes import Vote, check_vote
 from fairwitness.errors import InputError, RunError
-from fairwitness.files import content_hash, disk_errors
+from fairwitness.files import content_hash, database_fault, disk_errors
 
 # How long an item that somebody looks at is kept free for them.
 LEASE_S = 20 * 60.0
@@ -314,7 +314,8 @@ class AnnotationStore:
                 raise
             connection.execute("COMMIT")
         except sqlite3.DatabaseError as error:
-            raise RunError(f"{self.path} cannot be written: {error}. Nothing of this answer was kept; save it again.") from error
+            plain = RunError(f"{self.path} cannot be written: {error}. Nothing of this answer was kept; save it again.")
+            raise database_fault(error, self.path) or plain from error
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
@@ -328,7 +329,8 @@ class AnnotationStore:
                 connection.execute("PRAGMA synchronous=FULL")
                 connection.executescript(_TABLES)
             except sqlite3.DatabaseError as error:
-                raise InputError(f"{self.path} is not a store of annotations ({error}).") from error
+                other = InputError(f"{self.path} is not a store of annotations ({error}).")
+                raise database_fault(error, self.path) or other from error
             self._local.connection = connection
         return connection
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from fairwitness import runs
 from fairwitness.authoring.annotation_store import AnnotationStore, Item, item_id
 from fairwitness.authoring.records import Row, look_up, read_rows, read_text
 from fairwitness.authoring.schema import Kind
@@ -33,6 +34,9 @@ def export(store: AnnotationStore, path: Path, form: Format = "kosbi", *, only_d
     state = _State(store)
     items = [item for item in store.items() if not only_decided or is_done(item, state)]
     write_text(Path(path), render(store, items, form))
+    asked = {"store": str(store.path), "form": form, "only_decided": only_decided}
+    decided = sum(is_done(item, state) for item in items)
+    runs.note(Path(path), "kosbi annotate", asked, [Path(path)], counts={"asked": len(items), "scored": decided, "failed": 0})
     return Path(path)
 
 

@@ -26,7 +26,7 @@ from fairwitness.authoring.schema import Kind, Schema, load_schema
 from fairwitness.authoring.sentences import SentencesConfig, generate_sentences
 from fairwitness.errors import EvidenceError, InputError
 from fairwitness.progress import say
-from fairwitness.runs import read_manifest
+from fairwitness.runs import note, read_manifest
 
 # (predictions of the filter model on the test part, where the audit's table goes)
 Audit = Callable[[Path, Path], None]
@@ -160,7 +160,15 @@ def _dataset(loop: Loop) -> None:
     rows = finished_rows(loop.schema, read_rows(loop.file("annotated_sentences.json", made_by="annotate-sentences")))
     if not rows:
         raise EvidenceError("No sentence has a label that a majority or the lead decided, so there is no dataset.")
-    write_parts(loop.folder / "dataset", loop.config.name, split(loop.schema, rows, seed=loop.config.seed))
+    written = write_parts(loop.folder / "dataset", loop.config.name, split(loop.schema, rows, seed=loop.config.seed))
+    counts = {"asked": len(rows), "scored": len(rows), "failed": 0}
+    note(
+        loop.folder / "dataset" / loop.config.name,
+        "kosbi dataset",
+        {"seed": loop.config.seed},
+        list(written.values()),
+        counts=counts,
+    )
 
 
 def _train_sentence_filter(loop: Loop) -> None:
@@ -209,7 +217,8 @@ def _datasheet(loop: Loop) -> None:
         license=loop.config.license,
         measurements=loop.trained.measurements if loop.trained else pl.DataFrame(),
     )
-    write_datasheet(loop.folder / "dataset", files, facts)
+    written = write_datasheet(loop.folder / "dataset", files, facts)
+    note(loop.folder / "dataset" / loop.config.name, "kosbi datasheet", {"license": loop.config.license}, written)
 
 
 def _audit(loop: Loop) -> None:

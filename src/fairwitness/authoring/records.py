@@ -34,12 +34,25 @@ def read_rows(path: Path | str, required: Sequence[str] = ()) -> list[Row]:
     """The rows of a JSON list or a JSON-lines file; text is brought to composed form (NFC), so that equal words are equal."""
     path = Path(path)
     text = read_text(path)
+    escaped = "\\ud" in text.lower()
     rows = _json_lines(text, path) if path.suffix.lower() == ".jsonl" else _json_list(text, path)
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
             raise InputError(f"{path}, row {number}: an object was expected, not {type(row).__name__}.")
         require_fields(row, required, f"{path}, row {number}")
+        if escaped:
+            _require_characters(row, f"{path}, row {number}")
     return rows
+
+
+def _require_characters(row: Row, where: str) -> None:
+    """Half of a character written as an escape passes JSON, and nothing after it."""
+    try:
+        json.dumps(row, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{where} holds half of a character ({error.object[error.start]!a}). Write the file again as UTF-8."
+        ) from error
 
 
 def require_fields(row: Mapping[str, Any], required: Iterable[str], where: str) -> None:

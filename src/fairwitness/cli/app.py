@@ -6,18 +6,23 @@ lists take spaces or commas; `--config file.toml` fills the same options as the 
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 from cyclopts import App, CycloptsError, Parameter, Token, convert
 
 from fairwitness.cli.verbs import GROUPS, VERBS
 from fairwitness.errors import FairWitnessError, InputError
+from fairwitness.places import is_url, local, mirror_of
 from fairwitness.version import __version__
 
 
-def _convert(type_: Any, tokens: Sequence[Token]) -> Any:
-    """Lists of words or numbers may come with commas; everything else is as cyclopts does it."""
+def _convert(type_: Any, tokens: Sequence[Token], *, elsewhere: list[Path]) -> Any:
+    """Lists of words or numbers may come with commas; a path may be elsewhere; everything else is as cyclopts does it."""
+    if (type_ is Path or Path in get_args(type_)) and any(is_url(token.value) for token in tokens):
+        tokens = tuple(token.evolve(value=str(local(token.value))) if is_url(token.value) else token for token in tokens)
+        elsewhere.extend(Path(token.value) for token in tokens)
     if type_ in (tuple[str, ...], tuple[int, ...], tuple[float, ...]):
         words = [word for token in tokens for word in token.value.split(",") if word]
         if type_ == tuple[str, ...]:
@@ -26,14 +31,15 @@ def _convert(type_: Any, tokens: Sequence[Token]) -> Any:
     return convert(type_, tokens)
 
 
-def build() -> App:
-    """The whole application, with no verb loaded yet."""
+def build(elsewhere: list[Path] | None = None) -> App:
+    """The whole application, with no verb loaded yet. Paths that stand for URLs are added to `elsewhere` when words are parsed."""
+    noting = partial(_convert, elsewhere=[] if elsewhere is None else elsewhere)
     app = App(
         name="fairwitness",
         help="Audits language models, toxicity scorers and graph user models for social bias, and says how surely.",
         version=__version__,
         help_format="plaintext",
-        default_parameter=Parameter(negative=(), consume_multiple=True, converter=_convert, negative_iterable=()),
+        default_parameter=Parameter(negative=(), consume_multiple=True, converter=noting, negative_iterable=()),
     )
     groups = {name: App(name=name, help=help_) for name, help_ in GROUPS.items()}
     for group in groups.values():
@@ -59,13 +65,18 @@ def main(words: Sequence[str] | None = None) -> NoReturn:
 
 def call(words: list[str]) -> Any:
     """Parse and run one command; errors are raised, not printed."""
-    app, words = prepare(words)
-    return app(words, exit_on_error=False, print_error=False, result_action="return_value")
+    elsewhere: list[Path] = []
+    app, words = prepare(words, elsewhere)
+    result = app(words, exit_on_error=False, print_error=False, result_action="return_value")
+    for path in elsewhere:
+        if mirror := mirror_of(path):
+            mirror.send_changed()
+    return result
 
 
-def prepare(words: list[str]) -> tuple[App, list[str]]:
+def prepare(words: list[str], elsewhere: list[Path] | None = None) -> tuple[App, list[str]]:
     """The application with the file that `--config` names as a source of options, and the words that are left."""
-    app = build()
+    app = build(elsewhere)
     words, path = _take_config(_join_booleans(words))
     if path is not None:
         from cyclopts.config import Dict

@@ -1,5 +1,6 @@
 """`fairwitness compare`: two runs, and what changed between them beyond noise."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -33,12 +34,14 @@ def compare(
     from fairwitness import tables
     from fairwitness.audits.compare import compare as compare_runs
     from fairwitness.audits.reporting import ENDINGS
+    from fairwitness.runs import note
 
     result = compare_runs(a, b, config)
     if out is not None and ENDINGS.get(out.suffix.lower()) in ("html", "md"):
         result.report(out, title=f"{a} and {b}")
     elif out is not None:
         tables.write(result.table, out)
+        note(out, "compare", {"a": str(a), "b": str(b), **asdict(config or CompareConfig())}, [out])
     if json:
         print(result.to_json())
         return

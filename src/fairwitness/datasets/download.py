@@ -1,12 +1,12 @@
 """Getting a dataset: from a copy the user has, from the web or from the Hub, to our tables on the disk or in memory."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import polars as pl
 
-from fairwitness import registry, tables
+from fairwitness import registry, runs, tables
 from fairwitness.datasets import hub, sample, splits, web
 from fairwitness.datasets.card import BuiltIn, Dataset, HubFiles, Manual, Remote, WebFiles
 from fairwitness.datasets.raw import RawCopy, open_copy
@@ -58,6 +58,9 @@ def download(config: DownloadConfig) -> list[Written]:
     else:
         tried = [_write(dataset, copy, config, table, path) for table, path in targets.items()]
         written = [one for one in tried if one is not None]
+    asked = {name: value for name, value in asdict(config).items() if name != "out"}
+    counts = {"asked": written[0].rows, "scored": written[0].rows, "failed": 0}
+    runs.note(written[0].path, "data download", asked, [one.path for one in written], counts=counts)
     if dataset.card.warning:
         say(f"Content warning: {dataset.card.name} holds {dataset.card.warning}.")
     return written

@@ -9,6 +9,7 @@ from fairwitness.engine import local
 from fairwitness.engine.contract import Scorer, stays_here
 from fairwitness.engine.options import LOCAL, EngineOptions, check_engine
 from fairwitness.parts import Parts
+from fairwitness.places import open_place
 
 
 def map_parts(
@@ -26,7 +27,7 @@ def map_parts(
     """
     check_engine(options)
     if options.parts_at:
-        parts.keep_at(options.parts_at)
+        parts.keep_at(open_place(options.parts_at))
     if stays_here(scorer):
         return local.map_parts(scorer, work, parts, advance=advance)
     if options.engine == "ray":

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairwitness.engine.contract import Scorer, part_key
+from fairwitness.files import disk_errors
 from fairwitness.parts import Parts
 
 
@@ -43,7 +44,7 @@ def fill(
 ) -> Spool:
     """Walk through the work once; what is answered already or occurs twice is noted and not written."""
     seen: set[str] = set()
-    with spool.path.open("wb") as stream:
+    with disk_errors(spool.path), spool.path.open("wb") as stream:
         for items in work:
             key = part_key(scorer, items)
             spool.keys.append(key)

@@ -90,9 +90,14 @@ class FixedPath:
         self._points[alpha] = point
 
     def answer(self) -> Answer:
-        """Weights times slopes."""
+        """Weights times slopes.
+
+        At a singular start (a zero embedding under RMSNorm) slopes overflow: that node is left out, and the gap shows what is
+        missing. Where no node is finite there is no answer.
+        """
         slopes = np.stack([self._points[float(alpha)].slopes for alpha in self._nodes])
-        attributions = self._weights @ slopes
+        finite = np.isfinite(slopes).all(axis=1)
+        attributions = self._weights[finite] @ slopes[finite] if finite.any() else np.full(slopes.shape[1], np.nan)
         start, end = self._points[0.0].value, self._points[1.0].value
         gap = share(float(attributions.sum()) - (end - start), end - start)
         return Answer(attributions, start, end, gap, gap, self._steps, bool(gap <= self._tolerance))

@@ -3,6 +3,7 @@
 This is what audits call, so that nothing above has to know torch.
 """
 
+import io
 import json
 import os
 import random
@@ -17,7 +18,7 @@ import numpy as np
 import torch
 
 from fairwitness.errors import InputError, ModelError, suggestion
-from fairwitness.files import replacing
+from fairwitness.files import write_bytes
 from fairwitness.graphs.baselines import Logistic, Perceptron
 from fairwitness.graphs.catgcn import CatGCN, CatGCNSettings
 from fairwitness.graphs.clustering import cluster
@@ -221,8 +222,10 @@ def save_model(path: Path, trained: Trained, experiment: Experiment, classes: tu
     """Weights and settings in one file, without anything that would have to be unpickled."""
     held = {"settings": json.dumps(asdict(experiment)), "classes": json.dumps(list(classes)), "weights": dict(trained.weights)}
     # Given a path, torch writes its name into the archive, and the temporary one is random: as a stream the bytes are the same.
-    with replacing(path) as temporary, temporary.open("wb") as stream:
-        torch.save(held, stream)
+    # And to a full disk torch writes with an error of its own.
+    stream = io.BytesIO()
+    torch.save(held, stream)
+    write_bytes(path, stream.getvalue())
     return path
 
 

@@ -5,6 +5,7 @@ or not the training was interrupted.
 """
 
 import copy
+import io
 import math
 import time
 from collections.abc import Callable
@@ -18,7 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fairwitness.errors import InputError, ModelError
-from fairwitness.files import replacing
+from fairwitness.files import write_bytes
 from fairwitness.graphs.learners import Learner
 from fairwitness.graphs.splits import Split
 from fairwitness.graphs.user_graph import Array
@@ -205,8 +206,9 @@ def save_checkpoint(path: Path, identity: str, state: State, learner: Learner, o
         "random_cuda": torch.cuda.get_rng_state() if _device(learner).type == "cuda" else None,
         "sampler": _sampler_state(learner),
     }
-    with replacing(path) as temporary:
-        torch.save(held, temporary)
+    stream = io.BytesIO()  # to a full disk torch would write with an error of its own
+    torch.save(held, stream)
+    write_bytes(path, stream.getvalue())
 
 
 def _resume(path: Path | None, identity: str, learner: Learner, optimiser: Any, schedule: Any) -> State | None:

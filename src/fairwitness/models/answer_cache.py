@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairwitness.errors import RunError
-from fairwitness.files import cache_folder, content_hash, disk_errors
+from fairwitness.files import cache_folder, content_hash, database_fault, disk_errors
 
 # sent.name is set while the answer is awaited; sent.asker is the process that waits.
 _TABLES = """
@@ -135,9 +135,9 @@ class AnswerCache:
         try:
             yield
         except sqlite3.DatabaseError as error:
-            full = "full" in str(error)
-            advice = "Free some space" if full else "Remove the file, or name another folder in FAIRWITNESS_CACHE"
-            raise RunError(f"The answers kept in {self.path} cannot be used: {error}. {advice}.") from error
+            advice = "Remove the file, or name another folder in FAIRWITNESS_CACHE"
+            plain = RunError(f"The answers kept in {self.path} cannot be used: {error}. {advice}.")
+            raise database_fault(error, self.path) or plain from error
 
 
 def answer_name(identity: Mapping[str, Any], body: Any, sample: str = "") -> str:

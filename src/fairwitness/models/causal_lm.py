@@ -22,7 +22,7 @@ import torch
 from fairwitness.errors import InputError
 from fairwitness.models import packing, plain_pass, tree_attention
 from fairwitness.models.loading import load_parts
-from fairwitness.models.memory import out_of_memory, token_budget
+from fairwitness.models.memory import enough_memory, out_of_memory, token_budget
 
 Item = tuple[Sequence[int], Sequence[Sequence[int]]]
 
@@ -67,7 +67,8 @@ class CausalLM:
     def packs(self) -> bool:
         """Whether the fast pass gives this architecture's own answers. Found out by asking it once, with a small row."""
         if self._packs is None:
-            self._packs = _fast_pass_agrees(self)
+            with enough_memory(f"a pass of '{self.name}' over fourteen tokens", self.device):
+                self._packs = _fast_pass_agrees(self)
         return self._packs
 
     def score(self, items: Sequence[Item], *, whole: bool = False) -> list[Scored]:
@@ -146,7 +147,13 @@ class CausalLM:
         # When prefixes are scored, the head's last token stays with the bodies, to predict their first.
         shared = shared - 1 if whole and shared else shared
         first = items[0][0]
-        head = self.head(first[:shared])
+        try:
+            head = self.head(first[:shared])
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error, self.device):
+                raise
+            self.batches_halved += 1
+            shared, head = 0, None  # what all rows begin with does not fit by itself: each row brings its own
         heads_own: torch.Tensor | int = 0
         if whole and shared:
             with torch.inference_mode():

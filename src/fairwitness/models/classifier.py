@@ -29,13 +29,16 @@ class TextClassifier:
             from transformers import AutoModelForSequenceClassification, AutoTokenizer
         except ImportError:
             raise MissingExtraError("transformers", "hf", f"The model '{self.model}'") from None
+        from fairwitness.models.memory import enough_memory
+
         try:
             tokenizer = AutoTokenizer.from_pretrained(self.model)
             model = AutoModelForSequenceClassification.from_pretrained(self.model, **safe(), dtype=torch.float32)
         except (OSError, ValueError, RuntimeError, KeyError) as error:
             line = " ".join(str(error).split())[:200]
             raise ModelError(f"'{self.model}' cannot be loaded as a text-classification model: {line}") from error
-        return tokenizer, model.to(self._device()).eval()
+        with enough_memory(f"'{self.model}'", torch.device(self._device())):
+            return tokenizer, model.to(self._device()).eval()
 
     @cached_property
     def labels(self) -> list[str]:
@@ -57,13 +60,15 @@ class TextClassifier:
         """
         import torch
 
+        from fairwitness.models.memory import in_batches
+
         tokenizer, model = self.loaded
         limit = min(int(tokenizer.model_max_length), int(getattr(model.config, "max_position_embeddings", 512)))
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
         rows: list[Any] = [None] * len(texts)
         cut = [False] * len(texts)
-        for start in range(0, len(order), self.batch_size):
-            chosen = order[start : start + self.batch_size]
+
+        def one_batch(chosen: Sequence[int]) -> None:
             some = [texts[index] for index in chosen]
             batch = tokenizer(some, return_tensors="pt", padding=True, truncation=True, max_length=limit)
             with torch.inference_mode():
@@ -73,6 +78,8 @@ class TextClassifier:
             for row, index in enumerate(chosen):
                 rows[index] = answers[row]
                 cut[index] = int(batch["attention_mask"][row].sum()) >= limit
+
+        in_batches(order, self.batch_size, one_batch, model.device)
         return np.array(rows, dtype=np.float64).reshape(len(texts), -1), cut
 
     def _device(self) -> str:

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from fairwitness.errors import ModelError
+from fairwitness.models.memory import enough_memory, in_batches
 from fairwitness.models.safe_weights import safe
 from fairwitness.models.text_classifier import ABOUT, read_about
 
@@ -50,13 +51,14 @@ class EncoderClassifier:
         texts = join_fields(items, self.about["joiner"], self.tokenizer)
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
         result = np.zeros((len(texts), 2))
-        with torch.inference_mode():
-            for start in range(0, len(order), 64):
-                places = order[start : start + 64]
-                batch = self.tokenizer(
-                    [texts[place] for place in places], return_tensors="pt", padding=True, truncation=True, max_length=self._longest
-                ).to(self.model.device)
-                result[places] = self.model(**batch).logits.double().cpu().numpy()
+
+        def one_batch(places: Sequence[int]) -> None:
+            some = [texts[place] for place in places]
+            batch = self.tokenizer(some, return_tensors="pt", padding=True, truncation=True, max_length=self._longest)
+            with torch.inference_mode():
+                result[list(places)] = self.model(**batch.to(self.model.device)).logits.double().cpu().numpy()
+
+        in_batches(order, 64, one_batch, self.model.device)
         return result
 
     @property
@@ -106,7 +108,10 @@ def train_encoder_classifier(
             data_collator=DataCollatorWithPadding(tokenizer),
             callbacks=[_epoch_callback(tokenizer, about, on_epoch)],
         )
-        trainer.train()
+        with enough_memory(
+            f"training '{settings.name}' on {settings.batch_size} texts at once", _device(), "Give a smaller --batch_size"
+        ):
+            trainer.train()
 
 
 def save_encoder_classifier(classifier: EncoderClassifier, folder: Path) -> Path:

@@ -15,6 +15,7 @@ from fairwitness.models.devices import choose_device, choose_dtype
 from fairwitness.models.fused_gates import fuse_gates
 from fairwitness.models.fused_norms import fuse_norms
 from fairwitness.models.fused_rotary import fuse_rotary
+from fairwitness.models.memory import enough_memory
 from fairwitness.models.safe_weights import VARIABLE, pickles_allowed, safe
 from fairwitness.registry import names
 
@@ -48,7 +49,8 @@ def load_parts(name: str, *, device: str = "auto", dtype: str = "auto", quantize
         model, info = AutoModelForCausalLM.from_pretrained(source, **arguments)
         tokenizer = load_tokenizer(name)
     _require_head(name, info)
-    model = model if quantize else model.to(place)
+    with enough_memory(f"'{name}'", place):
+        model = model if quantize else model.to(place)
     model.eval().requires_grad_(False)
     fuse_norms(model)
     fuse_gates(model)

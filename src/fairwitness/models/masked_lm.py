@@ -19,7 +19,7 @@ from fairwitness.errors import ModelError
 from fairwitness.models import packing
 from fairwitness.models.devices import choose_device, choose_dtype
 from fairwitness.models.loading import explained, load_tokenizer, locate
-from fairwitness.models.memory import out_of_memory, token_budget
+from fairwitness.models.memory import enough_memory, out_of_memory, token_budget
 from fairwitness.models.safe_weights import safe
 
 
@@ -80,8 +80,11 @@ class MaskedLM:
             try:
                 found = self._one_pass([distinct[row] for row in batch], [(place, questions[index]) for place, index in asked])
             except (RuntimeError, MemoryError) as error:
-                if not out_of_memory(error, self.device) or len(batch) == 1:
+                if not out_of_memory(error, self.device):
                     raise
+                if len(batch) == 1:
+                    tokens = len(distinct[batch[0]])
+                    raise ModelError(f"Out of memory: one text of {tokens} tokens does not fit on {self.device}.") from error
                 self.token_budget = max(1, self.token_budget // 2)
                 return [row for later in batches[number:] for row in later]
             answers[[index for _, index in asked]] = found
@@ -123,7 +126,8 @@ def load(name: str, *, device: str = "auto", dtype: str = "auto", token_budget: 
         raise ModelError(f"The weights of '{name}' lack {missing[0]}, which would be random numbers. Give a complete masked model.")
     if tokenizer.mask_token_id is None:
         raise ModelError(f"The tokenizer of '{name}' has no mask token, so nothing can be masked.")
-    model.to(place).eval().requires_grad_(False)
+    with enough_memory(f"'{name}'", place):
+        model.to(place).eval().requires_grad_(False)
     return MaskedLM(model, tokenizer, name, place, number, token_budget=token_budget)
 
 

@@ -29,7 +29,15 @@ MAKERS: dict[str, str] = {
 # Of an audit that is not among them: tables up to this many rows, with names up to this long.
 MOST_ROWS, MOST_LETTERS, FOLD_FROM = 200, 60, 20
 # Steps on the way to an audit: where it has finished they have nothing of their own to say.
-STEPS = ("counterfactual templates", "counterfactual expand", "counterfactual score")
+STEPS = (
+    "counterfactual templates",
+    "counterfactual expand",
+    "counterfactual score",
+    "data download",
+    "stereoset analyze",
+    "usermodel build",
+    "usermodel generate",
+)
 
 
 def sections_of(folders: Sequence[Path]) -> list[Section]:

@@ -46,6 +46,16 @@ class Calibrated:
         """As the local scorer says."""
         return self.local.rows_per_part
 
+    @property
+    def stays_here(self) -> bool:
+        """A service that was calibrated is still a service."""
+        return bool(getattr(self.local.inner, "stays_here", False))
+
+    @property
+    def uses_gpu(self) -> bool:
+        """As the local scorer."""
+        return bool(getattr(self.local.inner, "uses_gpu", False))
+
     @cached_property
     def local(self) -> TextScorer:
         """The scorer that was calibrated."""
