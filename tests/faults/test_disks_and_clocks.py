@@ -94,7 +94,7 @@ def test_a_read_only_folder_is_said(live: Life, small_disk: Path) -> None:
 @pytest.mark.parametrize("audit", WITH_PARTS if THOROUGH else WITH_PARTS[:1])
 def test_damaged_parts_are_done_again_and_counted(audit: str, live: Life, tmp_path: Path) -> None:
     calm = live(audit, tmp_path / "calm" / "run")[0]
-    for kill_at in range(calm["touched"] - 1, 0, -3):
+    for kill_at in range(calm["touched"] - 1, 0, -max(3, calm["touched"] // 12)):
         rough = tmp_path / f"rough{kill_at}" / "run"
         live(audit, rough, kill_at=kill_at)
         parts = sorted(rough.glob(".parts/*/*.parquet"))

@@ -88,8 +88,8 @@ def _measured(group: str, outcome: str, facts: Sequence[Mapping[str, Any]]) -> d
 def rationale_table(table: pl.DataFrame, marks: pl.Series, *, label: pl.Series | None = None) -> pl.DataFrame:
     """Agreement of word attributions (towards the positive label) with people's marks, over rows with some words marked, not all.
 
-    With `label`, only rows labelled positive count: the marks are reasons for that label. `chance` is the share of marked words,
-    the AUPRC of a random order. `n_failed` counts rows whose marks do not fit their words.
+    With `label`, only rows labelled positive count: the marks are reasons for that label. `chance` is what words in a random order
+    would get. `n_failed` counts rows whose marks do not fit their words.
     """
     read = [_marks(value) for value in marks.to_list()]
     positive = (
@@ -106,11 +106,10 @@ def rationale_table(table: pl.DataFrame, marks: pl.Series, *, label: pl.Series |
     length = float(np.mean([np.mean(found) for _, found in pairs])) if pairs else float("nan")
     scores = [agreement(values, found, length=length) for values, found in pairs]
     scores = [score for score in scores if np.isfinite(score.auprc)]
-    chance = _mean(np.array([score.marked for score in scores]))
-    return pl.DataFrame([_summary(name, scores, chance, failed) for name in ("auprc", "token_f1", "iou")])
+    return pl.DataFrame([_summary(name, scores, failed) for name in ("auprc", "token_f1", "iou")])
 
 
-def _summary(name: str, scores: Sequence[Agreement], chance: float, failed: int) -> dict[str, Any]:
+def _summary(name: str, scores: Sequence[Agreement], failed: int) -> dict[str, Any]:
     values = np.array([getattr(score, name) for score in scores])
     low, high = _interval(values)
     return {
@@ -118,7 +117,7 @@ def _summary(name: str, scores: Sequence[Agreement], chance: float, failed: int)
         "value": _mean(values),
         "low": low,
         "high": high,
-        "chance": chance,
+        "chance": _mean(np.array([getattr(score, f"chance_{name}") for score in scores])),
         "n": len(values),
         "n_failed": failed,
     }

@@ -10,6 +10,7 @@ Only a function that answers alike on random numbers is replaced, and what it co
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -36,12 +37,16 @@ def fuse_rotary(model: Any) -> int:
 
 
 def _fused(plain: Rotary) -> Rotary:
-    compiled: Rotary = torch.compile(plain)
     in_place = _agrees(plain)
+
+    @cache
+    def compiled() -> Rotary:  # only when a GPU asks: torch's compiler takes seconds to import
+        fast: Rotary = torch.compile(plain)
+        return fast
 
     def rotary(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, *others: Any, **named: Any) -> tuple[Tensor, Tensor]:
         if q.is_cuda:
-            return compiled(q, k, cos, sin, *others, **named)
+            return compiled()(q, k, cos, sin, *others, **named)
         # Where the angles are narrower than the states, only a part of each is turned.
         if not in_place or torch.is_grad_enabled() or cos.shape[-1] != q.shape[-1] or others or named:
             return plain(q, k, cos, sin, *others, **named)
