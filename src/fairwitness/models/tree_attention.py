@@ -239,7 +239,8 @@ def _attend(
     query: Tensor, key: Tensor, value: Tensor, *, batch: TreeBatch, window: int | None, scaling: float | None, softcap: float | None
 ) -> Tensor:
     """Softmax attention of (rows, heads, width, size) against fewer key heads: short rows without repeating the keys."""
-    if batch.layout.chain and query.is_cuda and window is None and softcap is None:
+    # A CPU has the kernel without masks for whole rows only, not for rows behind a head.
+    if batch.layout.chain and (query.is_cuda or batch.head is None) and window is None and softcap is None:
         return _attend_in_order(query, key, value, scaling)
     rows, heads, width, size = query.shape
     groups = heads // key.shape[1]
@@ -264,6 +265,10 @@ def _attend_in_order(query: Tensor, key: Tensor, value: Tensor, scaling: float |
     """
     from torch.nn.attention.bias import causal_lower_right
 
-    mask: Any = causal_lower_right(query.shape[2], key.shape[2])
     grouped = query.shape[1] != key.shape[1]
+    if query.shape[2] == key.shape[2]:
+        return torch.nn.functional.scaled_dot_product_attention(
+            query, key, value, is_causal=True, scale=scaling, enable_gqa=grouped
+        )
+    mask: Any = causal_lower_right(query.shape[2], key.shape[2])
     return torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling, enable_gqa=grouped)
