@@ -1,14 +1,13 @@
 """The viewer over a run of 1,000,000 rows: opening it, each filter, a search, a far page; and the report of the same run."""
 
-import statistics
 import tempfile
-import time
-from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from benchmarks.figures import HEAD, figure, seconds
 from fairwitness import runs, tables
 from fairwitness.files import file_hash
 
@@ -31,38 +30,35 @@ def million_rows(folder: Path, rows: int = ROWS) -> Path:
     return folder
 
 
-def timed(name: str, repeats: int, work: Callable[[int], object], *, limit: str = "1") -> None:
-    """Print the median of several calls; each gets its number, so that no call is answered from the one before."""
-    times = []
-    for number in range(repeats):
-        begun = time.perf_counter()
-        work(number)
-        times.append(time.perf_counter() - begun)
-    print(f"| {name} | {statistics.median(times):.3f} | {min(times):.3f}–{max(times):.3f} | {limit} |")
-
-
 def main() -> None:
-    """Print a table of seconds."""
+    """Print the table."""
     from starlette.testclient import TestClient
 
     from fairwitness.audits.reporting import ReportConfig, write_report
     from fairwitness.web.viewer import application
 
-    print("| 1,000,000 rows | median s | spread s | limit s |\n|---|---|---|---|")
+    print(HEAD)
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         million_rows(root / "million")
         client = TestClient(application(root), base_url="http://localhost")
+        number = count()
 
         def ask(query: str) -> int:
             return int(client.get(f"/api/rows?run=million&audit=scores&{query}").raise_for_status().json()["total"])
 
-        timed("first look (reads scores and texts)", 1, lambda _: ask(""), limit="–")
-        timed("search in the texts", 5, lambda n: ask(f"text=women of the town{n}"))
-        timed("group and outcome", 5, lambda n: ask(f"group=female&outcome=false positive&text=town{n}"))
-        timed("failed rows", 1, lambda _: ask("error=failed"))
-        timed("a page from the end", 5, lambda n: ask(f"start={ROWS - 100 * (n + 1)}"))
-        timed("the report", 3, lambda n: write_report([root / "million"], ReportConfig(out=root / f"{n}.html")), limit="–")
+        print(figure(f"viewer, {ROWS:,} rows: first look (reads scores and texts)", seconds(lambda: ask(""), 1), "s"))
+        # Another word each time: the same question again would be answered from memory.
+        asked = {
+            "a search in the texts": lambda: ask(f"text=women of the town{next(number)}"),
+            "a group and an outcome": lambda: ask(f"group=female&outcome=false positive&text=town{next(number)}"),
+            "a page from the end": lambda: ask(f"start={ROWS - 100 * (next(number) + 1)}"),
+        }
+        for what, question in asked.items():
+            print(figure(f"viewer, {ROWS:,} rows: {what}", seconds(question, 5), "s", below=1.0))
+        page = ReportConfig(out=root / "report.html")
+        print(figure(f"the report of {ROWS:,} rows", seconds(lambda: write_report([root / "million"], page)), "s"))
+        print(figure("its size", [page.out.stat().st_size / 1e6], "MB", below=5.0))
 
 
 if __name__ == "__main__":

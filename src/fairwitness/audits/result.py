@@ -1,7 +1,7 @@
 """What an audit hands back in Python: its tables, how to turn them into JSON or a report, and how they show in a notebook."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -11,13 +11,41 @@ import polars as pl
 
 from fairwitness.report.content import Section, Table
 from fairwitness.runs import MANIFEST
+from fairwitness.tables import read
+
+
+class TablesOnDisk(Mapping[str, pl.DataFrame]):
+    """Tables by name, each read when it is looked at: a million predictions need not be held to say how many there are."""
+
+    def __init__(self, sources: Mapping[str, Path | pl.DataFrame]) -> None:
+        self.sources = dict(sources)
+
+    @classmethod
+    def joined(cls, *several: Mapping[str, pl.DataFrame]) -> "TablesOnDisk":
+        """All of several, still unread."""
+        sources: dict[str, Path | pl.DataFrame] = {}
+        for tables in several:
+            sources.update(tables.sources if isinstance(tables, cls) else tables)
+        return cls(sources)
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        source = self.sources[name]
+        if isinstance(source, Path):
+            source = self.sources[name] = read(source)
+        return source
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.sources)
+
+    def __len__(self) -> int:
+        return len(self.sources)
 
 
 @dataclass(frozen=True)
 class AuditResult:
     """Tables by name, the first being the main one, and the facts that are not tables (counts, files written)."""
 
-    tables: dict[str, pl.DataFrame]
+    tables: Mapping[str, pl.DataFrame]
     facts: dict[str, Any] = field(default_factory=dict)
     files: list[Path] = field(default_factory=list)
 

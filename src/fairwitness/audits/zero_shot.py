@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from fairwitness import tables
-from fairwitness.audits.result import AuditResult
+from fairwitness.audits.result import AuditResult, TablesOnDisk
 from fairwitness.audits.zero_shot_prompts import write_spread
 from fairwitness.engine.choose import map_parts
 from fairwitness.engine.options import EngineOptions, check_engine, runs_here
@@ -123,9 +123,8 @@ def zero_shot(config: ZeroShotConfig) -> AuditResult:
     from fairwitness.audits.zero_shot_explained import explain
 
     explained = explain(config, scorer, scored.table)
-    return AuditResult(
-        {**scored.tables, **explained.tables}, {**scored.facts, **explained.facts}, [*scored.files, *explained.files]
-    )
+    found = TablesOnDisk.joined(scored.tables, explained.tables)
+    return AuditResult(found, {**scored.facts, **explained.facts}, [*scored.files, *explained.files])
 
 
 def _scored(config: ZeroShotConfig, scorer: ZeroShot) -> AuditResult:
@@ -306,9 +305,9 @@ def _not_ours(copied: pl.DataFrame, kept: Sequence[str]) -> list[str]:
 def _stored(config: ZeroShotConfig, run: Run) -> AuditResult:
     """The sealed result, from the folder alone."""
     files = [run.folder / name for name in run.entry["outputs"]]
-    found = {"predictions": tables.read(config.out)}
+    found = {"predictions": config.out}
     for path in files:
         if path.suffix == ".csv" and path != config.out:
-            found[path.name.removeprefix(f"{config.out.stem}.").removesuffix(".csv")] = tables.read(path)
+            found[path.name.removeprefix(f"{config.out.stem}.").removesuffix(".csv")] = path
     keep = ("counts", "truncated", "subtracted", "label_lengths", "device", "number_format", "packed", "seconds", "explained")
-    return AuditResult(found, {key: run.entry[key] for key in keep if key in run.entry}, files)
+    return AuditResult(TablesOnDisk(found), {key: run.entry[key] for key in keep if key in run.entry}, files)

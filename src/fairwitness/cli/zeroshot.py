@@ -15,6 +15,7 @@ def zeroshot(config: Annotated[ZeroShotConfig, Parameter(name="*")], *, json: bo
     json
         Print the facts of the run as JSON.
     """
+    from fairwitness import tables
     from fairwitness.audits.zero_shot import zero_shot
 
     result = zero_shot(config)
@@ -24,7 +25,7 @@ def zeroshot(config: Annotated[ZeroShotConfig, Parameter(name="*")], *, json: bo
 
         print(writer.dumps({**result.facts, "files": [str(path) for path in result.files]}, ensure_ascii=False, default=str))
     else:
-        rate = result.table["pred"].mean()
+        rate = tables.read(config.out, ["pred"])["pred"].mean()
         print(f"{counts['scored']} of {counts['asked']} rows scored, {counts['failed']} failed → {config.out}")
         print(f"predicted positive: {'undefined' if rate is None else format(float(str(rate)), '.1%')}")
         for path in result.files[1:]:
