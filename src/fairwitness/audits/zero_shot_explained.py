@@ -15,7 +15,7 @@ import polars as pl
 
 from fairwitness import tables
 from fairwitness.audits.result import AuditResult
-from fairwitness.audits.zero_shot_reasons import identity_table, rationale_table
+from fairwitness.audits.zero_shot_reasons import identity_table, largest_groups, rationale_table
 from fairwitness.engine.choose import map_parts
 from fairwitness.errors import InputError
 from fairwitness.explain.explainer import Explainer
@@ -184,7 +184,8 @@ def _write_reasons(
     outputs = [tables.write(shares, config.out.with_name(f"{stem}.ig_identity.csv"))]
     visible = shares.filter((pl.col("n") > 0) & pl.col("share").is_not_nan())
     if visible.height:
-        outputs.append(draw_identity_share(visible.head(_BARS).to_dicts(), config.out.with_name(f"{stem}.ig_identity.png")))
+        shown, left_out = largest_groups(visible, _BARS)
+        outputs.append(draw_identity_share(shown.to_dicts(), config.out.with_name(f"{stem}.ig_identity.png"), left_out=left_out))
     if config.rationale_col:
         agreement = rationale_table(table, rows[config.rationale_col], label=rows[config.label_col] if config.label_col else None)
         outputs.append(tables.write(agreement, config.out.with_name(f"{stem}.ig_rationale.csv")))

@@ -46,6 +46,17 @@ def identity_table(
     return pl.DataFrame(found, schema_overrides=dict.fromkeys(("share", "low", "high", "word_share", "signed"), pl.Float64))
 
 
+def largest_groups(table: pl.DataFrame, most: int) -> tuple[pl.DataFrame, int]:
+    """Whole groups of an identity table, those of most rows first, in at most `most` lines; and how many groups are left out."""
+    sizes = (
+        table.group_by("group", maintain_order=True)
+        .agg(pl.col("n").max(), lines=pl.len())
+        .sort("n", descending=True, maintain_order=True)
+    )
+    kept = sizes.filter(pl.col("lines").cum_sum() <= most)
+    return kept.select("group").join(table, on="group", maintain_order="left_right"), sizes.height - kept.height
+
+
 def _row_facts(row: Mapping[str, Any], lists: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     words, values = row["words"] or [], np.array(row["word_weights"] or [], dtype=float)
     groups = groups_of(words, lists)

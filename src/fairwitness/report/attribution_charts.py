@@ -196,8 +196,11 @@ def _block(anchor: str, heatmap: Heatmap) -> str:
     return f'{head}<p class="words" dir="auto">{" ".join(spans)}</p><p class="note">{html.escape(heatmap.footer)}</p>{caution}'
 
 
-def draw_identity_share(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
-    """Bars of the mean share of attribution on identity words by group and outcome, with intervals; dotted: the share of words."""
+def draw_identity_share(rows: Sequence[Mapping[str, Any]], path: Path, *, left_out: int = 0) -> Path:
+    """Bars of the mean share of attribution on identity words by group and outcome, with intervals; dotted: the share of words.
+
+    `left_out` is how many further groups only the table has.
+    """
     colours = {"fp": RED, "tp": ORANGE, "tn": BLUE, "fn": "#56B4E9", "all": GREY}
     figure, axis = new_figure(8, max(2.2, 0.32 * len(rows) + 1.2))
     for place, row in enumerate(rows):
@@ -206,9 +209,10 @@ def draw_identity_share(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
             axis.plot([row["low"], row["high"]], [place, place], color=INK, linewidth=1.2)
         axis.plot([row["word_share"]] * 2, [place - 0.38, place + 0.38], color=INK, linewidth=1.6, linestyle=":")
     axis.set_yticks(range(len(rows)), [f"{row['group']} · {row['outcome']} (n={row['n']})" for row in rows])
-    axis.invert_yaxis()
+    axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.set_xlim(left=0)
     axis.grid(axis="y", visible=False)
-    axis.set_xlabel("share of |attribution| on identity words (dotted: their share of all words)", fontsize=9, color=INK)
+    more = f"\n{left_out} groups with fewer rows are in the table only" if left_out else ""
+    axis.set_xlabel(f"share of |attribution| on identity words (dotted: their share of all words){more}", fontsize=9, color=INK)
     axis.set_title("How much of the decision rests on words that name a group", fontsize=11, color=INK, loc="left")
     return save_figure(figure, path)
