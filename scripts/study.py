@@ -141,7 +141,7 @@ def stereoset() -> None:
     command("stereoset", "eval", *base, "--dtype", "float32", "--output", OUT / "stereoset/smollm2.csv")
     plot = OUT / "stereoset/smollm2.png"
     command("stereoset", "analyze", "--csv", OUT / "stereoset/smollm2.csv", "--output_plot", plot, "--top_n", 1)
-    pairs = next((DATA / "bias_benchmarks/crows_pairs").glob("*.csv"))
+    pairs = DATA / "bias_benchmarks/crows_pairs/crows_pairs_anonymized.csv"
     for protocol in ("sum", "mean"):
         out = OUT / f"crows_{protocol}/smollm2.csv"
         command("crows", "--data", pairs, "--dtype", "float32", "--protocol", protocol, "--max_rows", FEW, "--out", out)
