@@ -1,7 +1,7 @@
 """Intervals of numbers made of several independent shares: differences, ratios, sums, and the spread over groups.
 
 Each is put together from the shares' own intervals by the distances to their ends (MOVER: Zou and Donner 2008). These are closed
-forms, so two thousand groups cost what twenty do; how often they cover is measured in benchmarks/coverage.py.
+forms, so two thousand groups need no bootstrap each; how often they cover is measured in benchmarks/coverage.py.
 """
 
 from collections.abc import Callable
