@@ -1,4 +1,4 @@
-"""Try every reader with many bad files: `python scripts/fuzz.py [READER …] [--cases 10000] [--with hypothesis|atheris]`.
+"""Try every reader with many bad files: `python scripts/fuzz.py [READER …] [--cases 10000] [--with hypothesis|atheris] [--jobs 2]`.
 
 Each reader runs in a process of its own, so that a crash below Python is seen too. Prints a Markdown table, and each distinct
 failure with the file that showed it. Exits with 1 when there was one.
@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -124,6 +125,7 @@ def main() -> None:
     parser.add_argument("readers", nargs="*", default=[])
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--with", dest="engine", choices=["hypothesis", "atheris", "both"], default="both")
+    parser.add_argument("--jobs", type=int, default=1, help="readers tried at once")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child:
@@ -134,9 +136,9 @@ def main() -> None:
     engines = ["hypothesis", "atheris"] if asked.engine == "both" else [asked.engine]
     print("| reader | made by | files | taken | refused | failed | s |\n|---|---|---|---|---|---|---|", flush=True)
     failures: dict[str, dict[str, str]] = {}
-    for reader in asked.readers or READERS:
-        for engine in engines:
-            row, failed = start(reader, engine, asked.cases)
+    tasks = [(reader, engine) for reader in asked.readers or READERS for engine in engines]
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        for (reader, _), (row, failed) in zip(tasks, pool.map(lambda task: start(*task, asked.cases), tasks), strict=True):
             print(row, flush=True)
             if failed:
                 failures.setdefault(reader, {}).update(failed)

@@ -246,4 +246,10 @@ def _outputs(folder: Path) -> dict[str, str]:
         named = {str(name): str(digest) for entry in audits for name, digest in entry["outputs"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
-    return {name: digest for name, digest in named.items() if ".." not in Path(name).parts and not Path(name).is_absolute()}
+    return {name: digest for name, digest in named.items() if _stays_inside(name)}
+
+
+def _stays_inside(name: str) -> bool:
+    """Whether a recorded name can be that of a file in the folder. Half a character (a lone surrogate) is in no file's name."""
+    path = Path(name)
+    return ".." not in path.parts and not path.is_absolute() and name.isprintable()

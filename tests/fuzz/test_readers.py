@@ -1,8 +1,10 @@
 """Whatever is in a file, a reader takes it or refuses it with a sentence, without traceback or hang. scripts/fuzz.py tries more."""
 
+import io
 import os
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -33,6 +35,32 @@ def test_no_traceback_and_no_hang(name: str, tmp_path: Path) -> None:
         judge(READERS[name], data, tmp_path)
 
     every_file()
+
+
+ONCE_FAILED = [
+    ("lexicon", b"category = false\nslots = []\ngroup = false"),
+    ("http_scorer", b'name = "s"\nurl = "http://localhost:[/x"\nscore = "a.0.b"\nbody = { text = "$text" }'),
+    ("loop_toml", b"skip = 3"),
+    ("loop_toml", b"skip = [{}, 1.5]"),
+    ("raw_jigsaw", b"id,target\rcomment_text\x00\n1,2\n"),
+    ("raw_hatecheck", b"\r\r\r,"),
+    ("raw_stereoset", b'{"data": {"intersentence": null}}'),
+    ("counterfactual_scores", b"unit,role,score,error,category,sentiment\nu,,1,0,,\n,r,,s,s,1\n"),
+    ("record_elsewhere", b'{"format": 1, "audits": {"zs": {"outputs": {"zs\\ud800t": "0"}, "status": "done"}}}'),
+]
+
+
+@pytest.mark.parametrize(("reader", "data"), ONCE_FAILED)
+def test_files_that_once_brought_a_traceback(reader: str, data: bytes, tmp_path: Path) -> None:
+    judge(READERS[reader], data, tmp_path)
+
+
+@pytest.mark.parametrize("facts", [b'{"form\x97', b"[]", None])
+def test_a_cassette_whose_facts_or_columns_were_damaged(facts: bytes | None, tmp_path: Path) -> None:
+    table = pq.read_table(io.BytesIO(READERS["cassette"].seeds[0]))
+    damaged = table.replace_schema_metadata({"fairwitness": facts}) if facts else table.drop_columns(["text_hash"])
+    pq.write_table(damaged, tmp_path / "damaged.parquet")
+    assert judge(READERS["cassette"], (tmp_path / "damaged.parquet").read_bytes(), tmp_path) == "refused"
 
 
 @settings(max_examples=10, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))

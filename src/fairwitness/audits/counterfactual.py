@@ -171,12 +171,13 @@ def read_scores(path: Path) -> pl.DataFrame:
         raise InputError(
             f"Column 'score' of {path} holds something that is no number, first in row {row}. Leave failed rows empty."
         )
-    frame = frame.with_columns(number, pl.col("unit", "role").cast(pl.String))
+    words = [name for name in ("unit", "role", "category", "sentiment", "error") if name in present]
+    frame = frame.with_columns(number, pl.col(words).cast(pl.String))
     defaults: dict[str, Any] = {"category": pl.lit("all"), "sentiment": pl.lit(None, pl.String), "error": pl.lit(None, pl.String)}
     frame = frame.with_columns(**{name: value for name, value in defaults.items() if name not in present})
     outside = ~pl.col("score").is_between(0, 1) & pl.col("error").is_null()
     wrong = pl.format("score {} is outside [0, 1]", "score")
-    frame = frame.with_columns(pl.col("role").fill_null(""), pl.col("score").cast(pl.Float64), pl.col("error").cast(pl.String))
+    frame = frame.with_columns(pl.col("role").fill_null(""), pl.col("score").cast(pl.Float64))
     return frame.with_columns(error=pl.when(outside).then(wrong).otherwise("error"))
 
 

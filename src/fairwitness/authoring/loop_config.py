@@ -79,7 +79,10 @@ def read_loop(path: Path) -> LoopConfig:
     _check_keys(table, known, str(path))
     for name, allowed in _allowed().items():
         _check_keys(table.get(name, {}), allowed, f"{path}, table [{name}]")
-    _check_keys(dict.fromkeys(table.get("skip", [])), set(STAGES), f"{path}, 'skip'")
+    skip = table.get("skip", [])
+    if not isinstance(skip, list) or not all(isinstance(stage, str) for stage in skip):
+        raise InputError(f"{path}: 'skip' is {skip!r}; a list of stages was expected, some of: {', '.join(STAGES)}.")
+    _check_keys(dict.fromkeys(skip), set(STAGES), f"{path}, 'skip'")
     _check_counts(table, path)
     for name in (*_FILES, *_GIVEN):
         if name in table:
@@ -90,7 +93,7 @@ def read_loop(path: Path) -> LoopConfig:
         raise InputError(f"{path} needs '{missing[0]}'. It must name: {', '.join(_FILES)}.")
     for name, config in _SPEAKS_FOR.items():
         table[name] = _typed(config, table.get(name, {}), f"{path}, table [{name}]")
-    table["skip"] = tuple(table.get("skip", []))
+    table["skip"] = tuple(skip)
     table["filter"] = {"filter_model_type": "ngram", "epoch": 5} | table.get("filter", {})
     return LoopConfig(**table)
 

@@ -206,7 +206,10 @@ def _header(stream: IO[bytes], separator: str) -> list[str]:
         # A quoted name may hold a line break: the header ends where its quotes are closed.
         if not piece or line.count(b'"') % 2 == 0:
             break
-    names = next(csv.reader(io.StringIO(line.decode("utf-8-sig")), delimiter=separator), [])
+    try:
+        names = next(csv.reader(io.StringIO(line.decode("utf-8-sig")), delimiter=separator), [])
+    except csv.Error as error:
+        raise ValueError(f"its header cannot be read: {error}") from error
     if not names:
         raise ValueError("it has no header")
     return names

@@ -71,10 +71,11 @@ def items(copy: RawCopy) -> dict[str, list[dict[str, Any]]]:
         return _hub_items(tables)
     file = copy.need("StereoSet", "dev.json", "*.json")[0]
     document = read_json(file)
-    try:
-        return {name: document["data"][name] for name in SUBSETS if name in document["data"]}
-    except (KeyError, TypeError) as error:
-        raise InputError(f"{file.shown} is not StereoSet's dev.json: 'data' with {' and '.join(SUBSETS)} was expected.") from error
+    data = document.get("data") if isinstance(document, dict) else None
+    found = {name: data[name] for name in SUBSETS if name in data} if isinstance(data, dict) else {}
+    if not found or not all(isinstance(some, list) for some in found.values()):
+        raise InputError(f"{file.shown} is not StereoSet's dev.json: 'data' with {' and '.join(SUBSETS)} was expected.")
+    return found
 
 
 def document(copy: RawCopy) -> bytes:

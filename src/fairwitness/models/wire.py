@@ -101,8 +101,12 @@ def check_address(url: str) -> None:
     """Refuse an address that is not http or https."""
     from urllib.parse import urlsplit
 
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:  # a bracket that is not closed, for instance
+        usable = False
+    if not usable:
         raise InputError(f"'{redact(url)}' is not the address of a service. It should look like https://host/path.")
 
 

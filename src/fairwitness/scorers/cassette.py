@@ -119,11 +119,25 @@ def read_cassette(path: Path) -> tuple[pl.DataFrame, dict[str, Any]]:
         table = pq.read_table(require_file(Path(path)))
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"{path} cannot be read as a cassette; it may be damaged ({str(error)[:120]}).") from error
-    facts = (table.schema.metadata or {}).get(b"fairwitness")
-    about = json.loads(facts) if facts else {}
+    about = _facts_of((table.schema.metadata or {}).get(b"fairwitness"))
     if about.get("format") != FORMAT:
         raise InputError(f"{path} is not a cassette ({FORMAT}). Record one with: fairwitness counterfactual record")
-    return pl.DataFrame(table), about
+    if lacking := [name for name in COLUMNS if name not in table.column_names]:
+        raise InputError(f"{path} is a cassette without its column '{lacking[0]}'; it may be damaged.")
+    try:
+        table.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise InputError(f"{path} is a cassette with a text that is not UTF-8; it may be damaged ({str(error)[:120]}).") from error
+    return pl.DataFrame(table.select(list(COLUMNS))), about
+
+
+def _facts_of(metadata: bytes | None) -> dict[str, Any]:
+    """What the file says of itself, or nothing where that is not ours or was damaged."""
+    try:
+        found = json.loads(metadata or b"{}")
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def batches_of(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:

@@ -74,6 +74,8 @@ def parse_lexicon(data: Mapping[str, Any], where: str) -> Lexicon:
     for key in ("category", "slots", "group"):
         if key not in data:
             raise InputError(f"{where}: '{key}' is missing. A lexicon has category, [slots] and at least two [[group]]s.")
+    if not isinstance(data["slots"], Mapping):
+        raise InputError(f"{where}: 'slots' is no table. A lexicon has category, [slots] and at least two [[group]]s.")
     slots = {str(name): str(control) for name, control in data["slots"].items()}
     groups: dict[str, Mapping[str, str]] = {}
     found: dict[str, tuple[str, str]] = {}
