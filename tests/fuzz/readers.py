@@ -56,7 +56,11 @@ def _predictions(path: Path) -> None:
 
 
 def _config(path: Path) -> None:
-    call(["report", "nowhere", "--config", str(path)])
+    """A command line takes most of its words from the file, but not where it writes."""
+    run = path.parent / "run"
+    run.mkdir(exist_ok=True)
+    (run / "run.json").write_text(json.dumps(MANIFEST), encoding="utf-8")
+    call(["report", str(run), "--out", str(path.parent / "r.md"), "--config", str(path)])
 
 
 def _manifest(path: Path) -> None:
@@ -115,7 +119,9 @@ READERS: dict[str, Reader] = {
     **ROOMS,
     **_CASSETTE,
     **IMPORTS,
-    "config_toml": Reader(_config, "audit.toml", (b'out = "x.html"\n[nested]\nlist = [1, 2]\n', b"out = 3\n"), ("out", "runs")),
+    "config_toml": Reader(
+        _config, "audit.toml", (b'title = "t"\nformat = "md"\n', b"[nested]\nlist = [1, 2]\n"), ("title", "format")
+    ),
     "manifest": Reader(_manifest, "run.json", (json.dumps(MANIFEST).encode(),), ("audits", "kind", "status", "outputs", "counts")),
     "suite_toml": Reader(
         _suite,

@@ -53,6 +53,13 @@ ITEM_WORDS = (
 )
 
 
+RESULTS = (
+    b"id,bias_type,context,target,sentence_options,sentence_scores,predicted_option,predicted_label,gold_labels\n"
+    b"a1,profession,He is BLANK.,neighbour,\"['kind', 'tall', 'seven']\",\"[-1.5, nan, None]\",0,stereotype,"
+    b"\"['stereotype', 'anti-stereotype', 'unrelated']\"\n"
+)
+
+
 def _items(path: Path) -> None:
     from fairwitness.datasets.stereoset_items import read_items
 
@@ -201,7 +208,7 @@ def _loop(path: Path) -> None:
 def _checkpoint(path: Path) -> None:
     from fairwitness.models.text_classifier import load_classifier
 
-    load_classifier(path)
+    load_classifier(path).logits([("a mild", "text")])
 
 
 def _npz(**arrays: Any) -> bytes:
@@ -222,7 +229,7 @@ USERS = b"user_id,SALARY,country\n0,1,0\n1,0,1\n2,1,1\n3,0,0\n"
 EDGES = b"uid1,uid2\n0,1\n1,2\n2,3\n3,0\n"
 
 
-def _graph(which: str, path: Path) -> None:
+def _graph(which: str, path: Path, dataset: str = "nba") -> None:
     from fairwitness.graphs.published import Layout, load_published
 
     folder = path.parent / "graph"
@@ -231,7 +238,7 @@ def _graph(which: str, path: Path) -> None:
     (folder / "users.csv").write_bytes(USERS)
     (folder / "edges.csv").write_bytes(EDGES)
     (folder / which).write_bytes(path.read_bytes())
-    load_published(Layout(dataset="nba", folder=folder))
+    load_published(Layout(dataset=dataset, folder=folder))
 
 
 def _array(path: Path) -> None:
@@ -250,7 +257,10 @@ def _raw(name: str, path: Path) -> None:
 
 
 JIGSAW = b"id,target,comment_text,male,female,split\n1,0.2,a mild text,0.0,1.0,train\n2,0.9,another,,,test\n"
-SBIC = b"HITId,post,offensiveYN,targetCategory,targetMinority,targetStereotype,WorkerId\n1,a mild text,0.0,,,,2\n"
+SBIC = (
+    b"HITId,post,offensiveYN,intentYN,sexYN,whoTarget,targetCategory,targetMinority,targetStereotype,WorkerId\n"
+    b"1,a mild text,0.0,0.33,0.0,1.0,gender,,,2\n"
+)
 HATEXPLAIN = {
     "1_x": {
         "post_id": "1_x",
@@ -261,16 +271,15 @@ HATEXPLAIN = {
 }
 
 LOOP = (b'folder = "x"\ngroups = "g.json"\ncontext_demos = "c.json"\nsentence_demos = "s.json"\nskip = []\n[filter]\nepoch = 2\n',)
-CHECKPOINT = (_npz(head=np.array("{}"), idf=np.zeros(3), kept=np.zeros(1, int), weights=np.zeros(1)),)
+HEAD = np.array('{"format": 1, "settings": {"bits": 4}, "about": {}}')
+CHECKPOINT = (_npz(head=HEAD, idf=np.zeros(37, np.float32), kept=np.zeros(1, np.int32), weights=np.ones(1, np.float32)),)
 
 ROOMS: dict[str, Reader] = {
     "stereoset_items": Reader(_items, "dev.json", (_json(DEV), _file("datasets", "builtin", "stereoset_items.json")), ITEM_WORDS),
     "stereoset_predictions": Reader(
         _predictions, "p.json", (_built_in_predictions(),), ("intersentence", "intrasentence", "id", "score")
     ),
-    "stereoset_results": Reader(
-        _results, "r.csv", (b"context,stereotype,anti_stereotype,unrelated\na,b,c,d\n",), ("context", "stereotype", "target")
-    ),
+    "stereoset_results": Reader(_results, "r.csv", (RESULTS,), ("context", "target", "sentence_options", "sentence_scores")),
     "crows_csv": Reader(
         _pairs,
         "crows.csv",
@@ -327,7 +336,7 @@ ROOMS: dict[str, Reader] = {
     "graph_users": Reader(partial(_graph, "users.csv"), "u.csv", (USERS,), ("user_id", "SALARY", "country")),
     "graph_edges": Reader(partial(_graph, "edges.csv"), "e.csv", (EDGES,), ("uid1", "uid2")),
     "graph_array": Reader(_array, "a.npy", (_npy(np.zeros((4, 2), np.int64)), _npz(a=np.zeros(3)))),
-    "graph_fields": Reader(partial(_graph, "user_field.npy"), "f.npy", (_npy(np.zeros((4, 2), np.int64)),)),
+    "graph_fields": Reader(partial(_graph, "user_field.npy", dataset="alibaba"), "f.npy", (_npy(np.zeros((4, 2), np.int64)),)),
     "raw_jigsaw": Reader(partial(_raw, "jigsaw"), "train.csv", (JIGSAW,), ("id", "target", "comment_text", "male")),
     "raw_sbic": Reader(partial(_raw, "sbic"), "SBIC.v2.trn.csv", (SBIC,), ("post", "offensiveYN")),
     "raw_hatexplain": Reader(

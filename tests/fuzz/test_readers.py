@@ -16,9 +16,9 @@ EXAMPLES = int(os.environ.get("FAIRWITNESS_FUZZ", "40"))
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_seeds_are_taken_or_refused(name: str, tmp_path: Path) -> None:
-    for seed in READERS[name].seeds:
-        judge(READERS[name], seed, tmp_path)
+def test_a_seed_is_taken(name: str, tmp_path: Path) -> None:
+    """Else the fuzzers would only ever see how the reader begins to refuse."""
+    assert "taken" in [judge(READERS[name], seed, tmp_path) for seed in READERS[name].seeds]
 
 
 @pytest.mark.parametrize("name", READERS)
