@@ -1,7 +1,7 @@
 """Rotary positions in fewer steps, for architectures whose file has the usual function for them.
 
 transformers keeps that function beside each architecture's attention. On a GPU its small steps are bound by memory, so it is
-compiled once. Elsewhere, while no gradients are wanted, the turn is added in place instead of being built beside:
+compiled once. Elsewhere the turn is added in place instead of being built beside, and its gradient is the turn backwards:
 
     x·cos + (−x₂, x₁)·sin        x₁, x₂ the two halves of x
 
@@ -48,21 +48,35 @@ def _fused(plain: Rotary) -> Rotary:
         if q.is_cuda:
             return compiled()(q, k, cos, sin, *others, **named)
         # Where the angles are narrower than the states, only a part of each is turned.
-        if not in_place or torch.is_grad_enabled() or cos.shape[-1] != q.shape[-1] or others or named:
+        if not in_place or cos.requires_grad or cos.shape[-1] != q.shape[-1] or others or named:
             return plain(q, k, cos, sin, *others, **named)
-        return _turned(q, cos, sin), _turned(k, cos, sin)
+        return _Turn.apply(q, cos, sin), _Turn.apply(k, cos, sin)  # type: ignore[no-untyped-call]
 
     rotary.fairwitness_plain = plain  # type: ignore[attr-defined]
     return rotary
 
 
-def _turned(states: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """(batch, heads, tokens, size) turned by (batch, tokens, size)."""
-    cos, sin, half = cos[:, None], sin[:, None], states.shape[-1] // 2
+def _turned(states: Tensor, cos: Tensor, sin: Tensor, *, back: bool = False) -> Tensor:
+    """(batch, heads, tokens, size) turned by (batch, tokens, size); `back` by the transposed matrix."""
+    cos, half = cos[:, None], states.shape[-1] // 2
+    first, second = sin[:, None].chunk(2, dim=-1)
+    if back:
+        first, second = -second, -first
     out = states * cos
-    out[..., :half].addcmul_(states[..., half:], sin[..., :half], value=-1)
-    out[..., half:].addcmul_(states[..., :half], sin[..., half:])
+    out[..., :half].addcmul_(states[..., half:], first, value=-1)
+    out[..., half:].addcmul_(states[..., :half], second)
     return out
+
+
+class _Turn(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, states: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        context.save_for_backward(cos, sin)
+        return _turned(states, cos, sin)
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        return _turned(gradients[0], *context.saved_tensors, back=True), None, None
 
 
 def _agrees(plain: Rotary) -> bool:

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from fairwitness.models import tree_layout
+from fairwitness.models.last_block import last_block_only_at
 from fairwitness.models.tree_folding import fold, fold_behind, unfold
 
 NAME = "fairwitness_tree"
@@ -155,7 +156,8 @@ def attending(model: Any, batch: TreeBatch) -> Iterator[None]:
     model.set_attn_implementation(NAME)
     mark = _current.set(batch)
     try:
-        yield
+        with last_block_only_at(model, batch.selected):
+            yield
     finally:
         _current.reset(mark)
         model.set_attn_implementation(before)
@@ -233,14 +235,17 @@ def _reach(batch: TreeBatch) -> int:
 
 # Where a row is this long, a mask for each query head would weigh more than keys for each.
 _LONG = 1024
+# Up to here a CPU is quicker back through plain products than through its own kernel for attention.
+_SHORT = 256
 
 
 def _attend(
     query: Tensor, key: Tensor, value: Tensor, *, batch: TreeBatch, window: int | None, scaling: float | None, softcap: float | None
 ) -> Tensor:
     """Softmax attention of (rows, heads, width, size) against fewer key heads: short rows without repeating the keys."""
+    plainly = softcap is not None or (query.requires_grad and not query.is_cuda and query.shape[2] <= _SHORT)
     # A CPU has the kernel without masks for whole rows only, not for rows behind a head.
-    if batch.layout.chain and (query.is_cuda or batch.head is None) and window is None and softcap is None:
+    if batch.layout.chain and (query.is_cuda or batch.head is None) and window is None and not plainly:
         return _attend_in_order(query, key, value, scaling)
     rows, heads, width, size = query.shape
     groups = heads // key.shape[1]
@@ -249,12 +254,12 @@ def _attend(
         groups = 1
     mask = batch.mask(window, query.dtype, groups)
     query = query.reshape(rows, heads // groups, groups * width, size)
-    if softcap is None:
-        out = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling)
+    if plainly:
+        weights = (query * (scaling if scaling is not None else size**-0.5)) @ key.transpose(2, 3)
+        weights = weights if softcap is None else torch.tanh(weights / softcap) * softcap
+        out = torch.softmax(weights + mask, dim=-1, dtype=torch.float32).to(value.dtype) @ value
     else:
-        weights = query @ key.transpose(2, 3) * (scaling if scaling is not None else size**-0.5)
-        weights = torch.tanh(weights / softcap) * softcap + mask
-        out = torch.softmax(weights, dim=-1, dtype=torch.float32).to(value.dtype) @ value
+        out = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling)
     return out.reshape(rows, heads, width, value.shape[-1])
 
 
