@@ -385,6 +385,14 @@ def test_too_many_groups() -> None:
         fw.group_fairness(frame, label="target", pred="pred", groups=["user"])
 
 
+def test_a_column_of_small_groups_only_stands_beside_one_of_large_groups() -> None:
+    for groups in (["idx", "age"], ["age", "idx"]):
+        found = measure(flags=[], groups=groups)
+        assert set(found.tables["binarised"]["attribute"]) == {"age"}
+        spreads = found.multigroup.filter(pl.col("metric").str.ends_with("_spread") & (pl.col("attribute") == "idx"))
+        assert spreads["value"].null_count() == spreads.height > 0
+
+
 def test_columns_of_nothing_and_of_one_value_are_said() -> None:
     frame = table().with_columns(black=pl.lit(None, pl.Float64), male=pl.lit(0.0), all=pl.lit(1))
     result = measure(frame, flags=["black", "male", "all"])

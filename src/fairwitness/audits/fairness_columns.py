@@ -1,6 +1,7 @@
 """A column as arrays: as numbers, or as codes with the names they stand for."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,13 @@ def _encode_integers(values: NDArray[Any]) -> tuple[NDArray[Any], list[str]] | N
     shifted = (values.astype(np.int64) - lowest).astype(np.int32)
     present = np.bincount(shifted, minlength=highest - lowest + 1) > 0
     place = (np.cumsum(present) - 1).astype(np.int32)
-    return place[shifted], [str(lowest + int(offset)) for offset in np.flatnonzero(present)]
+    return place[shifted], list(_names(lowest, present.tobytes()))
+
+
+@lru_cache(maxsize=32)
+def _names(lowest: int, present: bytes) -> tuple[str, ...]:
+    """The names of those whole numbers from `lowest` on that occur. Most parts of a table hold the same ones."""
+    return tuple(str(lowest + offset) for offset in np.flatnonzero(np.frombuffer(present, bool)).tolist())
 
 
 def recode(codes: NDArray[Any], names: Sequence[str], classes: Sequence[str]) -> NDArray[Any]:

@@ -70,7 +70,7 @@ def group_table(counts: Mapping[str, Counts], settings: Settings) -> pl.DataFram
     found, low, high = _rates_with_intervals(cells, settings, binary=binary)
     columns: dict[str, Any] = {
         "identity": [one.attribute for one in every for _ in one.groups],
-        "group": [f"{one.attribute}={group}" for one in every for group in one.groups],
+        "group": _group_names(every),
         "n": sizes,
         "skipped": skipped,
     }
@@ -90,15 +90,15 @@ def _rates_with_intervals(
     cells: Any, settings: Settings, *, binary: bool
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray], dict[str, FloatArray]]:
     ends = {name: _rate_interval(cells, name, binary, settings.confidence) for name in RATE_COLUMNS}
-    values = {name: _rate(cells, name, binary=binary) for name in RATE_COLUMNS}
+    values = _rates(cells, binary=binary)
     return values, {name: low for name, (low, _) in ends.items()}, {name: high for name, (_, high) in ends.items()}
 
 
-def _rate(cells: Any, rate: str, *, binary: bool) -> FloatArray:
+def _rates(cells: Any, *, binary: bool) -> dict[str, FloatArray]:
     """With several classes there is no positive class, and so no rate but accuracy."""
     if binary:
-        return rates(cells)[rate]
-    return group_accuracy(cells) if rate == "accuracy" else np.full(len(cells), np.nan)
+        return rates(cells)
+    return dict.fromkeys(RATE_COLUMNS, np.full(len(cells), np.nan)) | {"accuracy": group_accuracy(cells)}
 
 
 def _rate_interval(cells: Any, rate: str, binary: bool, confidence: float) -> Ends:
@@ -293,12 +293,12 @@ def _worst_rate(name: str, rate: str, counts: Mapping[str, Counts], settings: Se
     every = list(counts.values())
     binary = every[0].classes == BINARY
     cells = np.concatenate([one.cells for one in every])
-    value = _rate(cells, rate, binary=binary)
+    value = _rates(cells, binary=binary)[rate]
     kept = np.flatnonzero((cells.sum(axis=(1, 2)) >= settings.min_group_size) & ~np.isnan(value))
     if not len(kept):
         return name, _NAN, None, _NAN, _NAN
-    names = [f"{one.attribute}={group}" for one in every for group in one.groups]
-    worst = min(kept.tolist(), key=lambda index: (value[index], names[index]))
+    names = _group_names(every)
+    worst = min(kept[value[kept] == value[kept].min()].tolist(), key=names.__getitem__)
     ends = partial(_rate_interval, cells[kept], rate, binary)
     low, high = smallest_interval(ends, number=len(kept), confidence=settings.confidence)
     return name, float(value[worst]), names[worst], float(low), float(high)
@@ -315,6 +315,10 @@ def overall_table(counts: Counts, settings: Settings) -> pl.DataFrame:
         if binary or name == "accuracy"
     ]
     return pl.DataFrame(rows).with_columns(pl.selectors.float().fill_nan(None))
+
+
+def _group_names(counts: Sequence[Counts]) -> list[str]:
+    return [f"{one.attribute}={group}" for one in counts for group in one.groups]
 
 
 def _blank(values: Any, where: Any) -> FloatArray:

@@ -1,0 +1,108 @@
+"""The chance of a spread over many groups, each with its own binomial count at one common share.
+
+Of thousands of groups only the few that lie farthest out decide the largest and the smallest share, so only those are drawn: first
+which groups lie beyond a share that some are sure to pass, then how far. That is the law of drawing all of them, at a tenth of the
+time. What the spread was and what is done with its chance is significance.py's business.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairwitness.metrics.counts import IntArray
+from fairwitness.metrics.rates import FloatArray
+
+# Draws end when this many have reached what was seen; and need not begin where not one in a hundred runs would see any.
+_REACHED_OFTEN = 10
+_HARDLY_EVER = 0.01
+# Groups expected beyond the share from which they are drawn: that there is none happens once in e^12 draws.
+_EXPECTED = 12
+_NEARER = 0.8
+# Numbers drawn at a time, so that they stay in the processor's cache.
+_MOST_AT_ONCE = 2**18
+
+
+def spread_chance(seen: float, share: float, trials: IntArray, *, replicates: int, stream: np.random.Generator) -> float:
+    """P(largest − smallest share ≥ seen), for `seen` above 0: (1 + draws that reach it) / (1 + draws), in (0, 1].
+
+    Drawing ends early when many draws have reached it (Besag and Clifford 1991). Where even the expected number of groups half of
+    `seen` away from the common share, which bounds the chance, is far below 1/replicates, that bound is handed back.
+    """
+    beyond = _Beyond(share, trials), _Beyond(1 - share, trials)
+    bound = min(1.0, float(sum(side.chances(seen / 2).sum() for side in beyond)))
+    if bound * replicates < _HARDLY_EVER:
+        return bound
+    distances = [side.distance(seen / 2) for side in beyond]
+    reached = drawn = 0
+    while drawn < replicates and reached < _REACHED_OFTEN:
+        more = min(max(drawn, 16), replicates - drawn, max(_MOST_AT_ONCE // len(trials), 1))
+        # A group is beyond one end or the other, never both: one uniform number says which.
+        uniform = stream.random((more, len(trials)))
+        up = beyond[0].farthest(uniform, distances[0], stream)
+        down = beyond[1].farthest(1 - uniform, distances[1], stream)
+        reached += int(np.count_nonzero(up + down >= seen))
+        drawn += more
+    return (1 + reached) / (1 + drawn)
+
+
+class _Beyond:
+    """One end of the shares: what lies above `share` when each group counts its successes among its own trials.
+
+    The other end is the same with failures for successes.
+    """
+
+    def __init__(self, share: float, trials: IntArray) -> None:
+        self._share, self._trials = share, trials
+        # Groups of one size have one answer, and of thousands of groups many have the same size.
+        self._sizes, self._place = np.unique(trials, return_inverse=True)
+
+    def chances(self, distance: float) -> FloatArray:
+        """Each group's chance of a share at least that far above the common one."""
+        from scipy.special import bdtrc
+
+        sizes = self._sizes
+        least = np.ceil(sizes * (self._share + distance))
+        found = np.where(least > sizes, 0.0, np.where(least > 0, bdtrc(least - 1, sizes, self._share), 1.0))
+        return np.asarray(found[self._place], float)
+
+    def distance(self, farthest: float) -> float:
+        """A distance that enough groups are expected to reach, no more than `farthest`."""
+        distance = farthest
+        while self.chances(distance).sum() < _EXPECTED and distance > farthest * 0.01:
+            distance *= _NEARER
+        return distance
+
+    def farthest(self, uniform: FloatArray, distance: float, stream: np.random.Generator) -> FloatArray:
+        """How far the farthest group of each draw lies above the common share; `distance` where none gets so far."""
+        found = np.full(len(uniform), distance)
+        draw, group = np.nonzero(uniform < self.chances(distance))
+        trials = self._trials[group]
+        counts = at_least(np.ceil(trials * (self._share + distance)), trials, self._share, stream)
+        np.maximum.at(found, draw, counts / trials - self._share)
+        return found
+
+
+def at_least(least: NDArray[np.float64], trials: IntArray, share: float, stream: np.random.Generator) -> FloatArray:
+    """Binomial draws of which is known that each is at least `least`, a number no smaller than its mean.
+
+    From there on the probabilities fall faster than a geometric's with the first step's ratio: draw from that, and keep a draw
+    with the ratio of the two.
+
+    >>> drawn = at_least(np.full(1000, 8.0), np.full(1000, 10), 0.5, np.random.default_rng(0))
+    >>> sorted(set(drawn.tolist())), round(float((drawn == 8).mean()), 1)
+    ([8.0, 9.0, 10.0], 0.8)
+    """
+    from scipy.special import gammaln
+
+    odds = share / (1 - share)
+    falling = (trials - least) / (least + 1) * odds
+    # Where all trials must be successes there is nothing to draw.
+    drawn, left = least.copy(), np.flatnonzero(falling)
+    while len(left):
+        first, n, slope = least[left], trials[left], falling[left]
+        steps = stream.geometric(1 - slope) - 1.0
+        last = first + steps
+        logs = gammaln(first + 1) + gammaln(n - first + 1) - gammaln(last + 1) - gammaln(n - last + 1)
+        kept = stream.random(len(left)) < np.exp(logs + steps * np.log(odds / slope))
+        drawn[left[kept]] = last[kept]
+        left = left[~kept]
+    return drawn
