@@ -1,6 +1,6 @@
 """The files of a fairness audit: how they are named after R.csv, written, and read back when the same question is asked again."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ from fairwitness import tables
 from fairwitness.audits.fairness_result import ENDINGS, FairnessResult
 from fairwitness.errors import InputError
 from fairwitness.metrics.counts import Counts, ordered
+
+_COUNTS = dict.fromkeys(("attribute", "group", "truth", "predicted"), pl.String) | {"n": pl.Int64}
 
 
 def write(result: FairnessResult, out: Path, *, charts: bool) -> list[Path]:
@@ -42,14 +44,26 @@ def path_of(out: Path, table: str) -> Path:
 
 def counts_table(counts: Mapping[str, Counts]) -> pl.DataFrame:
     """All counts as rows: attribute, group, truth, predicted (null: failed or not known), n. Cells of 0 are left out."""
-    rows: list[tuple[str, str | None, str | None, str | None, int]] = []
-    for one in counts.values():
-        rows += [(one.attribute, None, None, None, one.missing)] * bool(one.missing)
-        rows += [(one.attribute, group, None, None, int(n)) for group, n in zip(one.groups, one.failed, strict=True)]
-        for g, t, p in zip(*np.nonzero(one.cells), strict=True):
-            rows.append((one.attribute, one.groups[g], one.classes[t], one.classes[p], int(one.cells[g, t, p])))
-    names = ("attribute", "group", "truth", "predicted")
-    return pl.DataFrame(rows, schema={**dict.fromkeys(names, pl.String), "n": pl.Int64}, orient="row")
+    return pl.concat([_rows_of(one) for one in counts.values()])
+
+
+def _rows_of(counts: Counts) -> pl.DataFrame:
+    groups, classes = (pl.Series(names, dtype=pl.String) for names in (counts.groups, counts.classes))
+    group, truth, predicted = np.nonzero(counts.cells)
+    missing = pl.DataFrame({"n": [counts.missing] * bool(counts.missing)}, schema={"n": pl.Int64})
+    failed = pl.DataFrame({"group": groups, "n": counts.failed})
+    cells = pl.DataFrame(
+        {
+            "group": groups.gather(group),
+            "truth": classes.gather(truth),
+            "predicted": classes.gather(predicted),
+            "n": counts.cells[group, truth, predicted],
+        }
+    )
+    nothing = pl.DataFrame(schema=_COUNTS)
+    # Columns that a piece lacks are null in its rows.
+    found = pl.concat([nothing, missing, failed, cells], how="diagonal_relaxed")
+    return found.with_columns(pl.lit(counts.attribute).alias("attribute"))
 
 
 def counts_from_table(table: pl.DataFrame) -> dict[str, Counts]:
@@ -57,17 +71,20 @@ def counts_from_table(table: pl.DataFrame) -> dict[str, Counts]:
     found = {}
     classes = ordered({*table["truth"].drop_nulls(), *table["predicted"].drop_nulls()})
     for (attribute,), part in table.group_by("attribute", maintain_order=True):
-        groups = ordered(part["group"].drop_nulls())
-        cells, failed, missing = np.zeros((len(groups), len(classes), len(classes)), np.int64), np.zeros(len(groups), np.int64), 0
-        for _, group, truth, predicted, n in part.iter_rows():
-            if group is None:
-                missing += n
-            elif truth is None:
-                failed[groups.index(group)] += n
-            else:
-                cells[groups.index(group), classes.index(truth), classes.index(predicted)] += n
+        groups = ordered(part["group"].drop_nulls().unique())
+        known = part.drop_nulls("group")
+        cells, failed = np.zeros((len(groups), len(classes), len(classes)), np.int64), np.zeros(len(groups), np.int64)
+        lost, counted = known.filter(pl.col("truth").is_null()), known.drop_nulls("truth")
+        np.add.at(failed, _places(lost["group"], groups), lost["n"].to_numpy())
+        axes = ((counted["group"], groups), (counted["truth"], classes), (counted["predicted"], classes))
+        np.add.at(cells, tuple(_places(column, names) for column, names in axes), counted["n"].to_numpy())
+        missing = int(part.filter(pl.col("group").is_null())["n"].sum())
         found[str(attribute)] = Counts(str(attribute), groups, classes, cells, failed, missing)
     return found
+
+
+def _places(column: pl.Series, names: Sequence[str]) -> Any:
+    return column.replace_strict(pl.Series(names, dtype=pl.String), np.arange(len(names)), return_dtype=pl.Int64).to_numpy()
 
 
 def _as_the_seed_spells(frame: pl.DataFrame) -> pl.DataFrame:

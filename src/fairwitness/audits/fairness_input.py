@@ -76,6 +76,7 @@ def count(rows: Rows, reading: Reading, *, options: ClusterOptions = LOCAL) -> t
         keeper.append(scores)
     if not tally.n_rows:
         raise InputError("The predictions have no rows, so there is nothing to measure.")
+    tally.counts = {name: one.in_order() for name, one in tally.counts.items()}
     return tally, keeper.table() if reading.score is not None else None
 
 

@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 
 from fairwitness.audits.fairness_tables import Settings
+from fairwitness.errors import InputError, listing, suggestion
 from fairwitness.metrics.combined import spread_interval
 from fairwitness.metrics.counts import MEMBER, NONMEMBER, Counts
 from fairwitness.metrics.gaps import earlier_binary, earlier_binary_intervals
-from fairwitness.metrics.multigroup import BY_CLASS, METRICS, OneAgainstRest, interval, one_against_rest, shares, spread
+from fairwitness.metrics.multigroup import BY_CLASS, METRICS, SHARES, OneAgainstRest, interval, one_against_rest, share, spread
 from fairwitness.metrics.rates import FloatArray
 from fairwitness.metrics.significance import minimum_detectable, spread_tests
 
@@ -79,10 +80,9 @@ def _classes_of(name: str, counts: Counts) -> Sequence[str | None]:
 
 def support(name: str, cells: OneAgainstRest) -> Any:
     """The rows a metric's cell rests on: its denominator's, or those of the class for quotients of rates, or the group's."""
-    found = shares(cells)
-    if name in found:
-        return found[name][1]
-    return cells.positives if name in BY_CLASS else found["group_accuracy"][1]
+    if name in SHARES:
+        return share(name, cells)[1]
+    return cells.positives if name in BY_CLASS else share("group_accuracy", cells)[1]
 
 
 def _spreads_of(
@@ -113,13 +113,13 @@ def _ends(name: str, cells: OneAgainstRest, confidence: Any) -> tuple[FloatArray
 
 
 def _chances(name: str, cells: OneAgainstRest, settings: Settings) -> FloatArray:
-    above, below = (np.atleast_2d(part) for part in shares(cells)[name])
+    above, below = (np.atleast_2d(part) for part in share(name, cells))
     return spread_tests(above, below, replicates=settings.replicates, seed=settings.seed)
 
 
 def _detectable(name: str, cells: OneAgainstRest, m: int, pair: tuple[int, int], settings: Settings) -> tuple[float, int]:
     """The smallest gap that two groups of the worst pair's sizes would have shown, when all pairs are looked at; and their rows."""
-    above, below = (np.atleast_2d(part)[m] for part in shares(cells)[name])
+    above, below = (np.atleast_2d(part)[m] for part in share(name, cells))
     groups = np.count_nonzero(below)
     each = 1 - (1 - settings.confidence) / (groups * (groups - 1) / 2)
     seen = list(pair)
@@ -154,19 +154,32 @@ def binarised(counts: Counts, settings: Settings, *, classes: Sequence[str] = ()
     gaps = {BINARY_NAMES[key]: value for key, value in earlier_binary(folded).items()}
     ends = earlier_binary_intervals(folded, confidence=settings.confidence)
     sizes = folded.sum(axis=(3, 4))
+    view = np.repeat(np.arange(len(positives)), len(ones))
     columns: dict[str, Any] = {
-        "attribute": [counts.attribute] * sizes[..., 0].size,
-        "positive": ["|".join(positive) for positive in positives for _ in ones],
-        "group_1": ones * len(positives),
+        "attribute": pl.repeat(counts.attribute, sizes[..., 0].size, eager=True),
+        "positive": pl.Series(["|".join(each) for each in positives], dtype=pl.String).gather(view),
+        "group_1": pl.Series(ones, dtype=pl.String).gather(np.tile(np.arange(len(ones)), len(positives))),
         "n_0": sizes[..., 0].ravel(),
         "n_1": sizes[..., 1].ravel(),
     }
-    columns |= {name: gap.ravel() for name, gap in gaps.items()} | _beside(counts, settings, positives, gaps)
+    columns |= {name: gap.ravel() for name, gap in gaps.items()}
+    for name, gap in (("statistical_parity", "SPD"), ("equal_opportunity", "EOD")):
+        widest = _widest_spreads(name, counts, positives, settings)
+        columns |= {f"{name}_{what}": values.gather(view) for what, values in widest.items()}
+        columns[f"{gap}_hidden"] = widest["spread"].to_numpy()[view] - gaps[gap].ravel()
     for key, pair in ends.items():
         columns |= {f"{BINARY_NAMES[key]}_{side}": end.ravel() for side, end in zip(("low", "high"), pair, strict=True)}
-    # Types are said for the case that every group is small and there is no row to learn them from.
-    frame = pl.DataFrame(columns, schema_overrides=dict.fromkeys(("attribute", "positive", "group_1"), pl.String))
-    return frame.with_columns(pl.selectors.float().fill_nan(None))
+    return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
+
+
+def require_known(counts: Sequence[Counts], *, classes: Sequence[str], groups: Sequence[str]) -> None:
+    """Refuse a binarised view of a class, or of a group, that none of the group columns has."""
+    for names, option, what in ((classes, "--positive_classes", "classes"), (groups, "--group_one", "groups")):
+        known = [name for one in counts for name in (one.classes if what == "classes" else one.groups)]
+        for name in names:
+            if name not in known:
+                there = listing(dict.fromkeys(known))
+                raise InputError(f"{option} {name}: there is no such value. The {what} are {there}.{suggestion(name, known)}")
 
 
 def _full_view(name: str, counts: Counts, settings: Settings) -> dict[str, tuple[float, str | None]]:
@@ -179,19 +192,11 @@ def _full_view(name: str, counts: Counts, settings: Settings) -> dict[str, tuple
     }
 
 
-def _beside(
-    counts: Counts, settings: Settings, positives: Sequence[Sequence[str]], gaps: Mapping[str, FloatArray]
-) -> dict[str, Any]:
-    """What the full view shows for the classes called positive, the widest spread over them, and how much of it a gap hides."""
-    columns: dict[str, Any] = {}
-    for name, gap in (("statistical_parity", "SPD"), ("equal_opportunity", "EOD")):
-        full = _full_view(name, counts, settings)
-        widest = [_widest(full, positive) for positive in positives]
-        each = np.repeat(np.arange(len(positives)), gaps[gap].shape[1])
-        for what, values in zip(("spread", "pair", "class"), zip(*widest, strict=True), strict=True):
-            columns[f"{name}_{what}"] = pl.Series(values, dtype=_BESIDE[what]).gather(each)
-        columns[f"{gap}_hidden"] = columns[f"{name}_spread"].to_numpy() - gaps[gap].ravel()
-    return columns
+def _widest_spreads(name: str, counts: Counts, positives: Sequence[Sequence[str]], settings: Settings) -> dict[str, pl.Series]:
+    """What the full view shows for the classes called positive in each binarised view: the widest spread over them."""
+    full = _full_view(name, counts, settings)
+    found = zip(*(_widest(full, positive) for positive in positives), strict=True)
+    return {what: pl.Series(values, dtype=kind) for (what, kind), values in zip(_BESIDE.items(), found, strict=True)}
 
 
 def _widest(full: Mapping[str, tuple[float, str | None]], positive: Sequence[str]) -> tuple[float, str | None, str | None]:

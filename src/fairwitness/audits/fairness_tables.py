@@ -17,7 +17,7 @@ from fairwitness.metrics.combined import Ends, largest_interval, smallest_interv
 from fairwitness.metrics.counts import MEMBER, NONMEMBER, Counts
 from fairwitness.metrics.gaps import GAPS, TESTED, gap_fractions, gaps
 from fairwitness.metrics.intervals import bootstrap_interval, percentiles, resample, wilson
-from fairwitness.metrics.multigroup import group_accuracy, shares
+from fairwitness.metrics.multigroup import group_accuracy, share
 from fairwitness.metrics.rates import FloatArray, fractions, rates
 from fairwitness.metrics.significance import benjamini_hochberg, exact_test, minimum_detectable
 
@@ -80,7 +80,8 @@ def group_table(counts: Mapping[str, Counts], settings: Settings) -> pl.DataFram
     columns["n_failed"] = np.concatenate([one.failed for one in every])
     for rate, column in RATE_COLUMNS.items():
         columns |= {f"{column}_low": _blank(low[rate], skipped), f"{column}_high": _blank(high[rate], skipped)}
-    frame = pl.DataFrame(columns, nan_to_null=True)
+    # Types are said for the case that no group has a name, as when a column is empty.
+    frame = pl.DataFrame(columns, schema_overrides={"identity": pl.String, "group": pl.String}, nan_to_null=True)
     if binary:
         return frame
     return frame.with_columns(pl.lit(None, pl.Int64).alias(name) for name in ("n_positive", "n_negative"))
@@ -105,7 +106,7 @@ def _rate_interval(cells: Any, rate: str, binary: bool, confidence: float) -> En
     if binary:
         return rate_interval(cells, rate, confidence=confidence)
     if rate == "accuracy":
-        return wilson(*shares(cells)["group_accuracy"], confidence=confidence)
+        return wilson(*share("group_accuracy", cells), confidence=confidence)
     return np.full(len(cells), np.nan), np.full(len(cells), np.nan)
 
 

@@ -63,7 +63,8 @@ def ratio_interval(above: Any, above_ends: Any, below: Any, below_ends: Any) -> 
         # Beyond twice the denominator the formula has no root: nothing is ruled out on that side.
         inside = np.clip((above * below) ** 2 - near * (2 * above - near) * bottom, 0, None)
         end = ratio(above * below + sign * np.sqrt(inside), np.where(bottom > 0, bottom, 0))
-        ends.append(np.clip(end, 0, None) if sign > 0 else np.nan_to_num(np.clip(end, 0, None), nan=0.0))
+        # A largest of NaN and 0 is NaN for the one and 0 for the other.
+        ends.append(np.maximum(end, 0.0) if sign > 0 else np.fmax(end, 0.0))
     undefined = np.isnan(ratio(above, below))
     return np.where(undefined, np.nan, ends[0]), np.where(undefined, np.nan, ends[1])
 

@@ -5,6 +5,8 @@ which groups lie beyond a share that some are sure to pass, then how far. That i
 time. What the spread was and what is done with its chance is significance.py's business.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +18,7 @@ _REACHED_OFTEN = 10
 _HARDLY_EVER = 0.01
 # Groups expected beyond the share from which they are drawn: that there is none happens once in e^12 draws.
 _EXPECTED = 12
-_NEARER = 0.8
+_NEARER, _NEAREST = 0.8, 0.01
 # Numbers drawn at a time, so that they stay in the processor's cache.
 _MOST_AT_ONCE = 2**18
 
@@ -27,58 +29,62 @@ def spread_chance(seen: float, share: float, trials: IntArray, *, replicates: in
     Drawing ends early when many draws have reached it (Besag and Clifford 1991). Where even the expected number of groups half of
     `seen` away from the common share, which bounds the chance, is far below 1/replicates, that bound is handed back.
     """
-    beyond = _Beyond(share, trials), _Beyond(1 - share, trials)
-    bound = min(1.0, float(sum(side.chances(seen / 2).sum() for side in beyond)))
+    # Groups of one size have one answer, and of thousands of groups many have the same size.
+    sizes, place = np.unique(trials, return_inverse=True)
+    bound = min(1.0, float(sum(_chances(end, sizes, seen / 2)[place].sum() for end in (share, 1 - share))))
     if bound * replicates < _HARDLY_EVER:
         return bound
-    distances = [side.distance(seen / 2) for side in beyond]
+    up, down = (_end(end, sizes, place, seen / 2) for end in (share, 1 - share))
     reached = drawn = 0
     while drawn < replicates and reached < _REACHED_OFTEN:
         more = min(max(drawn, 16), replicates - drawn, max(_MOST_AT_ONCE // len(trials), 1))
         # A group is beyond one end or the other, never both: one uniform number says which.
         uniform = stream.random((more, len(trials)))
-        up = beyond[0].farthest(uniform, distances[0], stream)
-        down = beyond[1].farthest(1 - uniform, distances[1], stream)
-        reached += int(np.count_nonzero(up + down >= seen))
+        found = up.farthest(uniform, stream) + down.farthest(1 - uniform, stream)
+        reached += int(np.count_nonzero(found >= seen))
         drawn += more
     return (1 + reached) / (1 + drawn)
 
 
-class _Beyond:
-    """One end of the shares: what lies above `share` when each group counts its successes among its own trials.
+@dataclass(frozen=True)
+class _End:
+    """What lies above `share` by `distance` or more when each group counts its successes; failures instead make the other end."""
 
-    The other end is the same with failures for successes.
-    """
+    share: float
+    trials: IntArray
+    distance: float
+    chances: FloatArray
 
-    def __init__(self, share: float, trials: IntArray) -> None:
-        self._share, self._trials = share, trials
-        # Groups of one size have one answer, and of thousands of groups many have the same size.
-        self._sizes, self._place = np.unique(trials, return_inverse=True)
-
-    def chances(self, distance: float) -> FloatArray:
-        """Each group's chance of a share at least that far above the common one."""
-        from scipy.special import bdtrc
-
-        sizes = self._sizes
-        least = np.ceil(sizes * (self._share + distance))
-        found = np.where(least > sizes, 0.0, np.where(least > 0, bdtrc(least - 1, sizes, self._share), 1.0))
-        return np.asarray(found[self._place], float)
-
-    def distance(self, farthest: float) -> float:
-        """A distance that enough groups are expected to reach, no more than `farthest`."""
-        distance = farthest
-        while self.chances(distance).sum() < _EXPECTED and distance > farthest * 0.01:
-            distance *= _NEARER
-        return distance
-
-    def farthest(self, uniform: FloatArray, distance: float, stream: np.random.Generator) -> FloatArray:
-        """How far the farthest group of each draw lies above the common share; `distance` where none gets so far."""
-        found = np.full(len(uniform), distance)
-        draw, group = np.nonzero(uniform < self.chances(distance))
-        trials = self._trials[group]
-        counts = at_least(np.ceil(trials * (self._share + distance)), trials, self._share, stream)
-        np.maximum.at(found, draw, counts / trials - self._share)
+    def farthest(self, uniform: FloatArray, stream: np.random.Generator) -> FloatArray:
+        """How far the farthest group of each draw [draw, group] lies above the share; `distance` where none gets so far."""
+        found = np.full(len(uniform), self.distance)
+        draw, group = np.nonzero(uniform < self.chances)
+        trials = self.trials[group]
+        counts = at_least(_least(self.share, trials, self.distance), trials, self.share, stream)
+        np.maximum.at(found, draw, counts / trials - self.share)
         return found
+
+
+def _end(share: float, sizes: IntArray, place: IntArray, distance: float) -> _End:
+    """The end from that distance on, or from one that enough groups are expected to reach."""
+    nearest = distance * _NEAREST
+    chances = _chances(share, sizes, distance)[place]
+    while chances.sum() < _EXPECTED and distance > nearest:
+        distance *= _NEARER
+        chances = _chances(share, sizes, distance)[place]
+    return _End(share, sizes[place], distance, chances)
+
+
+def _chances(share: float, trials: IntArray, distance: float) -> FloatArray:
+    """The chance of a share at least that far above the common one."""
+    from scipy.special import bdtrc
+
+    least = _least(share, trials, distance)
+    return np.where(least > trials, 0.0, np.where(least > 0, bdtrc(least - 1, trials, share), 1.0))
+
+
+def _least(share: float, trials: IntArray, distance: float) -> FloatArray:
+    return np.ceil(trials * (share + distance))
 
 
 def at_least(least: NDArray[np.float64], trials: IntArray, share: float, stream: np.random.Generator) -> FloatArray:
