@@ -442,6 +442,13 @@ def test_a_binarised_view_of_what_is_not_there(preds: Path, tmp_path: Path) -> N
             audit_fairness(config(preds, tmp_path, id_cols=(), group_cols=("age", "region"), **wrong))
 
 
+def test_numbered_groups_and_classes_are_read_back_as_names(preds: Path, tmp_path: Path) -> None:
+    asked = config(preds, tmp_path, id_cols=(), group_cols=("region", "region*age"))
+    first, again = audit_fairness(asked), audit_fairness(asked)
+    for name in ("groups", "multigroup", "binarised", "summary"):
+        assert_frame_equal(first.tables[name], again.tables[name], check_exact=False)
+
+
 def test_an_idx_that_is_no_whole_number_matches_no_row(tmp_path: Path) -> None:
     table().select("idx", "pred").write_parquet(tmp_path / "preds.parquet")
     table().drop("pred").with_columns(pl.col("idx") + 0.5).write_parquet(tmp_path / "labels.parquet")
