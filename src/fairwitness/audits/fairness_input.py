@@ -243,8 +243,8 @@ def _cross(parts: list[tuple[NDArray[Any], list[str]]], attribute: str) -> tuple
             f"Put the values into bins first (such as ages into ranges)."
         )
     found = np.unravel_index(present, sizes) if len(present) else [np.array([], int)] * len(parts)
-    names = [[own[place] for place in column.tolist()] for (_, own), column in zip(parts, found, strict=True)]
-    return np.where(unknown, NONE, places), ["*".join(name) for name in zip(*names, strict=True)]
+    own = [[names[place] for place in column.tolist()] for (_, names), column in zip(parts, found, strict=True)]
+    return np.where(unknown, NONE, places), ["*".join(name) for name in zip(*own, strict=True)]
 
 
 def _present(joint: NDArray[Any], unknown: NDArray[Any], possible: int) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -90,7 +90,11 @@ def group_table(counts: Mapping[str, Counts], settings: Settings) -> pl.DataFram
 def _rates_with_intervals(
     cells: Any, settings: Settings, *, binary: bool
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray], dict[str, FloatArray]]:
-    ends = {name: _rate_interval(cells, name, binary, settings.confidence) for name in RATE_COLUMNS}
+    if binary:
+        parts = fractions(cells)
+        ends = {name: share_interval(*parts[name], name, confidence=settings.confidence) for name in RATE_COLUMNS}
+    else:
+        ends = {name: _rate_interval(cells, name, binary, settings.confidence) for name in RATE_COLUMNS}
     values = _rates(cells, binary=binary)
     return values, {name: low for name, (low, _) in ends.items()}, {name: high for name, (_, high) in ends.items()}
 
@@ -112,7 +116,11 @@ def _rate_interval(cells: Any, rate: str, binary: bool, confidence: float) -> En
 
 def rate_interval(cells: Any, rate: str, *, confidence: float) -> Ends:
     """Wilson's interval of a rate. F1 = 2s/(1+s) rises with s = TP/(TP+FP+FN), a plain share, so its interval is that of s."""
-    above, below = fractions(cells)[rate]
+    return share_interval(*fractions(cells)[rate], rate, confidence=confidence)
+
+
+def share_interval(above: Any, below: Any, rate: str, *, confidence: float) -> Ends:
+    """The same from a rate's numerator and denominator."""
     if rate != "f1":
         return wilson(above, below, confidence=confidence)
     hits = above // 2

@@ -84,7 +84,7 @@ def _chances(share: float, trials: IntArray, distance: float) -> FloatArray:
 
 
 def _least(share: float, trials: IntArray, distance: float) -> FloatArray:
-    return np.ceil(trials * (share + distance))
+    return np.asarray(np.ceil(trials * (share + distance)), float)
 
 
 def at_least(least: NDArray[np.float64], trials: IntArray, share: float, stream: np.random.Generator) -> FloatArray:
