@@ -227,6 +227,10 @@ def test_as_frame_takes_what_people_have(tmp_path: Path) -> None:
         tables.as_frame(3)
 
 
+def test_a_list_may_hold_whole_numbers_and_fractions() -> None:
+    assert tables.as_frame({"share": [1, 0.5, None]})["share"].to_list() == [1.0, 0.5, None]
+
+
 def test_several_parquet_files_named_by_a_star_are_one_table(tmp_path: Path) -> None:
     whole = pl.DataFrame({"a": range(10), "b": [str(n) for n in range(10)]})
     for number, start in enumerate(range(0, 10, 4)):

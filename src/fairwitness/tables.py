@@ -234,7 +234,8 @@ def as_frame(table: Any) -> pl.DataFrame:
     if isinstance(table, str | Path):
         return read(table)
     if isinstance(table, dict):
-        return pl.DataFrame(table)
+        # A list may hold 1 and 0.5, or 1 and nan: whole numbers and fractions are one kind of value.
+        return pl.DataFrame(table, strict=False)
     if hasattr(table, "__arrow_c_stream__"):
         return pl.DataFrame(table)
     if type(table).__module__.startswith("pandas"):

@@ -385,6 +385,83 @@ def test_too_many_groups() -> None:
         fw.group_fairness(frame, label="target", pred="pred", groups=["user"])
 
 
+def test_a_column_of_small_groups_only_stands_beside_one_of_large_groups() -> None:
+    for groups in (["idx", "age"], ["age", "idx"]):
+        found = measure(flags=[], groups=groups)
+        assert set(found.tables["binarised"]["attribute"]) == {"age"}
+        spreads = found.multigroup.filter(pl.col("metric").str.ends_with("_spread") & (pl.col("attribute") == "idx"))
+        assert spreads["value"].null_count() == spreads.height > 0
+
+
+def test_infinite_labels_and_predictions_are_refused() -> None:
+    for column in ("target", "pred"):
+        frame = table().with_columns(pl.when(pl.col("idx") == 3).then(float("inf")).otherwise(column).alias(column))
+        with pytest.raises(InputError, match="infinite"):
+            measure(frame, flags=[], groups=["age"])
+
+
+def test_a_group_is_called_the_same_in_every_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part with a fraction beside whole numbers, names that are numbers, and crossed ones: parts change nothing."""
+    frame = table().with_columns(
+        step=pl.when(pl.col("idx") == 500).then(1.5).otherwise((pl.col("idx") % 12).cast(pl.Float64)),
+        word=pl.when(pl.col("idx") == 500).then(pl.lit("nan")).otherwise((pl.col("idx") % 12).cast(pl.String)),
+    )
+    asked = {"flags": [], "groups": ["step", "word", "step*word"], "min_group_size": 5}
+    at_once = measure(frame, **asked)
+    assert at_once.by_group["group"].to_list()[:4] == ["step=0", "step=1", "step=1.5", "step=2"]
+    monkeypatch.setattr(fairness_reading, "ROWS_PER_PART", 50)
+    in_parts = measure(frame, **asked)
+    for name, made in at_once.tables.items():
+        assert_frame_equal(made, in_parts.tables[name])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pl.Series([None] * 600, dtype=pl.String),
+        pl.Series([2**64 - 1, 2**64 - 3] * 300, dtype=pl.UInt64),
+        pl.Series([-128, 127] * 300, dtype=pl.Int8),
+        pl.Series([1e300, 2.0] * 300),
+        pl.Series([float("inf"), 1.5] * 300),
+    ],
+)
+def test_groups_of_any_value(values: pl.Series) -> None:
+    found = measure(table().with_columns(values.alias("group")), flags=[], groups=["group"])
+    assert found.by_group.height == values.drop_nulls().n_unique()
+    assert found.by_group["n"].sum() == values.drop_nulls().len()
+
+
+def test_groups_of_lists_are_refused() -> None:
+    with pytest.raises(InputError, match="lists or records"):
+        measure(table().with_columns(age=pl.concat_list("idx", "region")), flags=[], groups=["age"])
+
+
+def test_a_binarised_view_of_what_is_not_there(preds: Path, tmp_path: Path) -> None:
+    for wrong, said in (({"group_one": ("yuong",)}, "young"), ({"positive_classes": ("2",)}, "The classes are 0, 1")):
+        with pytest.raises(InputError, match=said):
+            audit_fairness(config(preds, tmp_path, id_cols=(), group_cols=("age", "region"), **wrong))
+
+
+def test_numbered_groups_and_classes_are_read_back_as_names(preds: Path, tmp_path: Path) -> None:
+    asked = config(preds, tmp_path, id_cols=(), group_cols=("region", "region*age"))
+    first, again = audit_fairness(asked), audit_fairness(asked)
+    for name in ("groups", "multigroup", "binarised", "summary"):
+        assert_frame_equal(first.tables[name], again.tables[name], check_exact=False)
+
+
+def test_an_idx_that_is_no_whole_number_matches_no_row(tmp_path: Path) -> None:
+    table().select("idx", "pred").write_parquet(tmp_path / "preds.parquet")
+    table().drop("pred").with_columns(pl.col("idx") + 0.5).write_parquet(tmp_path / "labels.parquet")
+    with pytest.raises(InputError, match="600 of the predictions have no row"):
+        audit_fairness(config(tmp_path / "preds.parquet", tmp_path, labels_file=tmp_path / "labels.parquet"))
+
+
+def test_a_pair_is_of_two_groups_also_where_all_are_alike() -> None:
+    found = measure(table().with_columns(pred=pl.lit(1)), flags=[], groups=["age"]).multigroup
+    pairs = found.filter((pl.col("metric") == "statistical_parity_spread") & (pl.col("class") == "1"))
+    assert pairs.select("group", "value").row(0) == ("middle - young", 0.0)
+
+
 def test_columns_of_nothing_and_of_one_value_are_said() -> None:
     frame = table().with_columns(black=pl.lit(None, pl.Float64), male=pl.lit(0.0), all=pl.lit(1))
     result = measure(frame, flags=["black", "male", "all"])

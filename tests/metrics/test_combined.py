@@ -83,3 +83,31 @@ def test_a_ratio_with_nothing_above_or_below() -> None:
     assert low[0] == 0
     assert 0 < high[0] < 2
     assert np.isnan([low[1], high[1]]).all()
+
+
+def test_many_groups_and_several_spreads_at_once() -> None:
+    random = np.random.default_rng(0)
+    rows = np.maximum(random.integers(1, 2000, (3, 150)) // random.integers(1, 200, (3, 150)), 1)
+    hits = random.binomial(rows, [[0.5], [0.05], [0.999]])
+    rows[1, :20] = hits[1, :20] = 0
+    low, high = spread_interval(wilson_share(hits, rows), partial(shares_interval, hits, rows))
+    for row in range(3):
+        own = rows[row] > 0
+        k, n = hits[row][own], rows[row][own]
+        value, share = k / n, 0.05 / (own.sum() * (own.sum() - 1))
+        ends = [
+            difference_interval(value[:, None], each(k, n, tail), value, each(k, n, tail, row=True))
+            for tail in (share, 0.05 - share)
+        ]
+        apart = ~np.eye(len(k), dtype=bool)
+        assert low[row] == pytest.approx(max(ends[0][0][apart].max(), 0), abs=1e-12)
+        assert high[row] == pytest.approx(ends[1][1][apart].max(), abs=1e-12)
+
+
+def wilson_share(hits: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    return np.divide(hits, rows, out=np.full(hits.shape, np.nan), where=rows > 0)
+
+
+def each(hits: np.ndarray, rows: np.ndarray, tail: float, *, row: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    low, high = wilson(hits, rows, confidence=1 - 2 * tail)
+    return (low, high) if row else (low[:, None], high[:, None])

@@ -16,7 +16,7 @@ from fairwitness.audits.fairness_files import stored, write
 from fairwitness.audits.fairness_input import BACKGROUND, OVERALL, Tally, count
 from fairwitness.audits.fairness_join import open_predictions
 from fairwitness.audits.fairness_measurements import measurements, multigroup_measurements
-from fairwitness.audits.fairness_multigroup import binarised, multigroup
+from fairwitness.audits.fairness_multigroup import binarised, multigroup, require_known
 from fairwitness.audits.fairness_outcomes import label_kind, values_of
 from fairwitness.audits.fairness_reading import FileRows, Reading, Rows
 from fairwitness.audits.fairness_result import FairnessResult
@@ -224,6 +224,7 @@ def _measure(
     overall = counts.pop(OVERALL)
     facts = _facts(tally, reading, settings)
     columns = {name: one for name, one in counts.items() if name in reading.groups}
+    require_known(list(columns.values()), classes=classes, groups=groups)
     multi = [multigroup(one, settings) for one in columns.values()]
     found = identity_gaps(counts, reading.flags, settings) if reading.flags else None
     found, adjusted = adjust_together(found, np.array([p for one in multi for p in one.p.values()]))
@@ -352,6 +353,8 @@ def _check(reading: Reading, settings: Settings) -> None:
         raise InputError("No predictions: name their column (--pred_col), or make them from a score with --score_threshold.")
     if settings.min_group_size < 1 or settings.replicates < 1 or settings.seed < 0:
         raise InputError("--min_group_size and --replicates must be at least 1, and --seed at least 0.")
+    if np.isnan(reading.group_threshold) or (reading.score_threshold is not None and np.isnan(reading.score_threshold)):
+        raise InputError("--group_threshold and --score_threshold must be numbers, not nan.")
     if not 0 < settings.confidence < 1:
         raise InputError(f"--confidence is {settings.confidence:g}; a number between 0 and 1 was expected, such as 0.95.")
 

@@ -1,6 +1,7 @@
 """A column as arrays: as numbers, or as codes with the names they stand for."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from fairwitness.errors import InputError
 from fairwitness.metrics.counts import NONE
 
 MOST_GROUPS = 10_000
+_LARGEST_WHOLE = 2**53
 
 
 def numbers(column: pl.Series, what: str) -> NDArray[np.float64]:
@@ -40,9 +42,13 @@ def _plain(column: pl.Series) -> pl.Series:
 
 def encode(column: pl.Series) -> tuple[NDArray[Any], list[str]]:
     """Codes and names of any column's values; NONE where it is empty. Whole numbers are named without a point: 2.0 is '2'."""
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        raise InputError(f"Column '{column.name}' holds lists or records ({column.dtype}); single values were expected.")
     if column.dtype.is_float():
         column = column.fill_nan(None)
-        if bool((column.drop_nulls() % 1 == 0).all()) and bool(column.drop_nulls().is_finite().all()):
+        known = column.drop_nulls()
+        # Those alone are whole numbers that a float tells apart.
+        if bool(((known % 1 == 0) & (known.abs() < _LARGEST_WHOLE)).all()):
             column = column.cast(pl.Int64)
     elif column.dtype == pl.Boolean:
         column = column.cast(pl.Int8)
@@ -59,7 +65,13 @@ def encode(column: pl.Series) -> tuple[NDArray[Any], list[str]]:
             f"Put them into bins first (such as ages into ranges), and name the column of bins."
         )
     places = column.replace_strict(values, pl.Series(range(values.len()), dtype=pl.Int32), default=NONE, return_dtype=pl.Int32)
-    return places.fill_null(NONE).to_numpy(), [str(value) for value in values.to_list()]
+    return places.fill_null(NONE).to_numpy(), [_spelt(value) for value in values.to_list()]
+
+
+def _spelt(value: Any) -> str:
+    """The same value by the same name in every part of a table, also where one part holds a fraction and another does not."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_WHOLE
+    return str(int(value)) if whole else str(value)
 
 
 def _encode_integers(values: NDArray[Any]) -> tuple[NDArray[Any], list[str]] | None:
@@ -67,10 +79,18 @@ def _encode_integers(values: NDArray[Any]) -> tuple[NDArray[Any], list[str]] | N
     lowest, highest = int(values.min()), int(values.max())
     if highest - lowest > MOST_GROUPS:
         return None
-    shifted = (values.astype(np.int64) - lowest).astype(np.int32)
+    # The largest unsigned numbers fit into no other type.
+    wide = values if values.dtype == np.uint64 else values.astype(np.int64)
+    shifted = (wide - wide.min()).astype(np.int32)
     present = np.bincount(shifted, minlength=highest - lowest + 1) > 0
     place = (np.cumsum(present) - 1).astype(np.int32)
-    return place[shifted], [str(lowest + int(offset)) for offset in np.flatnonzero(present)]
+    return place[shifted], list(_names(lowest, present.tobytes()))
+
+
+@lru_cache(maxsize=32)
+def _names(lowest: int, present: bytes) -> tuple[str, ...]:
+    """The names of those whole numbers from `lowest` on that occur. Most parts of a table hold the same ones."""
+    return tuple(str(lowest + offset) for offset in np.flatnonzero(np.frombuffer(present, bool)).tolist())
 
 
 def recode(codes: NDArray[Any], names: Sequence[str], classes: Sequence[str]) -> NDArray[Any]:

@@ -1,6 +1,6 @@
 """The files of a fairness audit: how they are named after R.csv, written, and read back when the same question is asked again."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,11 @@ from fairwitness import tables
 from fairwitness.audits.fairness_result import ENDINGS, FairnessResult
 from fairwitness.errors import InputError
 from fairwitness.metrics.counts import Counts, ordered
+
+_NAMES = ("identity", "group", "attribute", "metric", "class", "positive", "group_1")
+# How further columns of names end: where a worst case comes from, and a widest spread.
+_NAMED = ("_identity", "_group", "_class", "_pair")
+_COUNTS = dict.fromkeys(("attribute", "group", "truth", "predicted"), pl.String) | {"n": pl.Int64}
 
 
 def write(result: FairnessResult, out: Path, *, charts: bool) -> list[Path]:
@@ -30,7 +35,7 @@ def stored(out: Path, entry: Mapping[str, Any]) -> FairnessResult:
     """The result of a sealed run, from its files."""
     files = [out.parent / name for name in entry["outputs"]]
     found = {name: path_of(out, name) for name in ENDINGS if path_of(out, name) in files}
-    frames = {name: _as_booleans(tables.read(path)) for name, path in found.items()}
+    frames = {name: _as_written(tables.read(path)) for name, path in found.items()}
     counts = counts_from_table(frames.pop("counts"))
     return FairnessResult(frames, dict(entry["facts"]), files, counts)
 
@@ -42,14 +47,26 @@ def path_of(out: Path, table: str) -> Path:
 
 def counts_table(counts: Mapping[str, Counts]) -> pl.DataFrame:
     """All counts as rows: attribute, group, truth, predicted (null: failed or not known), n. Cells of 0 are left out."""
-    rows: list[tuple[str, str | None, str | None, str | None, int]] = []
-    for one in counts.values():
-        rows += [(one.attribute, None, None, None, one.missing)] * bool(one.missing)
-        rows += [(one.attribute, group, None, None, int(n)) for group, n in zip(one.groups, one.failed, strict=True)]
-        for g, t, p in zip(*np.nonzero(one.cells), strict=True):
-            rows.append((one.attribute, one.groups[g], one.classes[t], one.classes[p], int(one.cells[g, t, p])))
-    names = ("attribute", "group", "truth", "predicted")
-    return pl.DataFrame(rows, schema={**dict.fromkeys(names, pl.String), "n": pl.Int64}, orient="row")
+    return pl.concat([_rows_of(one) for one in counts.values()])
+
+
+def _rows_of(counts: Counts) -> pl.DataFrame:
+    groups, classes = (pl.Series(names, dtype=pl.String) for names in (counts.groups, counts.classes))
+    group, truth, predicted = np.nonzero(counts.cells)
+    missing = pl.DataFrame({"n": [counts.missing] * bool(counts.missing)}, schema={"n": pl.Int64})
+    failed = pl.DataFrame({"group": groups, "n": counts.failed})
+    cells = pl.DataFrame(
+        {
+            "group": groups.gather(group),
+            "truth": classes.gather(truth),
+            "predicted": classes.gather(predicted),
+            "n": counts.cells[group, truth, predicted],
+        }
+    )
+    nothing = pl.DataFrame(schema=_COUNTS)
+    # Columns that a piece lacks are null in its rows.
+    found = pl.concat([nothing, missing, failed, cells], how="diagonal_relaxed")
+    return found.with_columns(pl.lit(counts.attribute).alias("attribute"))
 
 
 def counts_from_table(table: pl.DataFrame) -> dict[str, Counts]:
@@ -57,17 +74,20 @@ def counts_from_table(table: pl.DataFrame) -> dict[str, Counts]:
     found = {}
     classes = ordered({*table["truth"].drop_nulls(), *table["predicted"].drop_nulls()})
     for (attribute,), part in table.group_by("attribute", maintain_order=True):
-        groups = ordered(part["group"].drop_nulls())
-        cells, failed, missing = np.zeros((len(groups), len(classes), len(classes)), np.int64), np.zeros(len(groups), np.int64), 0
-        for _, group, truth, predicted, n in part.iter_rows():
-            if group is None:
-                missing += n
-            elif truth is None:
-                failed[groups.index(group)] += n
-            else:
-                cells[groups.index(group), classes.index(truth), classes.index(predicted)] += n
+        groups = ordered(part["group"].drop_nulls().unique())
+        known = part.drop_nulls("group")
+        cells, failed = np.zeros((len(groups), len(classes), len(classes)), np.int64), np.zeros(len(groups), np.int64)
+        lost, counted = known.filter(pl.col("truth").is_null()), known.drop_nulls("truth")
+        np.add.at(failed, _places(lost["group"], groups), lost["n"].to_numpy())
+        axes = ((counted["group"], groups), (counted["truth"], classes), (counted["predicted"], classes))
+        np.add.at(cells, tuple(_places(column, names) for column, names in axes), counted["n"].to_numpy())
+        missing = int(part.filter(pl.col("group").is_null())["n"].sum())
         found[str(attribute)] = Counts(str(attribute), groups, classes, cells, failed, missing)
     return found
+
+
+def _places(column: pl.Series, names: Sequence[str]) -> Any:
+    return column.replace_strict(pl.Series(names, dtype=pl.String), np.arange(len(names)), return_dtype=pl.Int64).to_numpy()
 
 
 def _as_the_seed_spells(frame: pl.DataFrame) -> pl.DataFrame:
@@ -77,7 +97,9 @@ def _as_the_seed_spells(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.when("skipped").then(pl.lit("True")).otherwise(pl.lit("False")).alias("skipped"))
 
 
-def _as_booleans(frame: pl.DataFrame) -> pl.DataFrame:
+def _as_written(frame: pl.DataFrame) -> pl.DataFrame:
+    """Names of groups and classes are text, though a CSV file of numbered ones does not say so; `skipped` is true or false."""
+    frame = frame.with_columns(pl.col(name).cast(pl.String) for name in frame.columns if name in _NAMES or name.endswith(_NAMED))
     if "skipped" not in frame.columns:
         return frame
     return frame.with_columns(pl.col("skipped").cast(pl.String).str.to_lowercase() == "true")

@@ -27,6 +27,8 @@ OVERALL = "overall"
 MISSING = "(missing)"
 # AUCs, sweeps and calibration are made for each value of a group column up to this many values.
 MOST_GROUPS_WITH_SCORES = 50
+# Combinations of crossed columns' values up to which a table of them all is quicker than a search.
+_MOST_POSSIBLE = 100_000
 # On a cluster a part is larger: starting a task there costs some milliseconds.
 ROWS_PER_TASK = 8 * ROWS_PER_PART
 
@@ -76,6 +78,7 @@ def count(rows: Rows, reading: Reading, *, options: ClusterOptions = LOCAL) -> t
         keeper.append(scores)
     if not tally.n_rows:
         raise InputError("The predictions have no rows, so there is nothing to measure.")
+    tally.counts = {name: one.in_order() for name, one in tally.counts.items()}
     return tally, keeper.table() if reading.score is not None else None
 
 
@@ -232,16 +235,25 @@ def _cross(parts: list[tuple[NDArray[Any], list[str]]], attribute: str) -> tuple
         joint = joint * len(names) + codes
         unknown |= codes == NONE
     joint[unknown] = NONE
-    present = np.unique(joint[~unknown])
+    sizes = [len(names) for _, names in parts]
+    present, places = _present(joint, unknown, int(np.prod(sizes)))
     if len(present) > MOST_GROUPS:
         raise InputError(
             f"--group_cols {attribute} has {len(present):,} combinations, more than the {MOST_GROUPS:,} that can be compared. "
             f"Put the values into bins first (such as ages into ranges)."
         )
-    sizes = [len(names) for _, names in parts]
-    places = np.unravel_index(present, sizes) if len(present) else [np.array([], int)] * len(parts)
-    labels = ["*".join(parts[i][1][place[k]] for i, place in enumerate(places)) for k in range(len(present))]
-    return np.where(unknown, NONE, np.searchsorted(present, joint)), labels
+    found = np.unravel_index(present, sizes) if len(present) else [np.array([], int)] * len(parts)
+    own = [[names[place] for place in column.tolist()] for (_, names), column in zip(parts, found, strict=True)]
+    return np.where(unknown, NONE, places), ["*".join(name) for name in zip(*own, strict=True)]
+
+
+def _present(joint: NDArray[Any], unknown: NDArray[Any], possible: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The joint codes that occur, and each row's place among them: by a table of those possible, unless they are too many."""
+    if possible > _MOST_POSSIBLE:
+        present = np.unique(joint[~unknown])
+        return present, np.searchsorted(present, joint)
+    occurs = np.bincount(joint[~unknown], minlength=possible) > 0
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[joint] if possible else joint
 
 
 def _scored(

@@ -78,8 +78,9 @@ def _join(frame: pl.LazyFrame, labels: Path, borrowed: Sequence[str], *, preds: 
 
 
 def _whole(name: str, kind: pl.DataType) -> pl.Expr:
-    # What is no whole number (infinity, say) matches no row.
-    return pl.col(name).cast(pl.Int64, strict=False) if kind.is_numeric() else pl.col(name)
+    # What is no whole number (a half, infinity) matches no row.
+    whole = pl.when(pl.col(name) % 1 == 0).then(pl.col(name)) if kind.is_float() else pl.col(name)
+    return whole.cast(pl.Int64, strict=False).alias(name) if kind.is_numeric() else pl.col(name)
 
 
 def _same_length(preds: Path, labels: Path) -> None:

@@ -9,18 +9,19 @@ import numpy as np
 import polars as pl
 
 from fairwitness.audits.fairness_tables import Settings
+from fairwitness.errors import InputError, listing, suggestion
 from fairwitness.metrics.combined import spread_interval
 from fairwitness.metrics.counts import MEMBER, NONMEMBER, Counts
 from fairwitness.metrics.gaps import earlier_binary, earlier_binary_intervals
-from fairwitness.metrics.multigroup import BY_CLASS, METRICS, OneAgainstRest, interval, one_against_rest, shares, spread
+from fairwitness.metrics.multigroup import BY_CLASS, METRICS, SHARES, OneAgainstRest, interval, one_against_rest, share, spread
 from fairwitness.metrics.rates import FloatArray
-from fairwitness.metrics.significance import minimum_detectable, spread_test
+from fairwitness.metrics.significance import minimum_detectable, spread_tests
 
 COLUMNS = ("metric", "attribute", "class", "group", "value", "low", "high", "n")
 # The four gaps of the earlier paper under the names it prints.
 BINARY_NAMES = {"stat_parity": "SPD", "equal_opp": "EOD", "oae_diff": "OAED", "te_diff": "TED"}
 _SCHEMA = dict.fromkeys(COLUMNS[:4], pl.String) | dict.fromkeys(COLUMNS[4:7], pl.Float64) | {"n": pl.Int64}
-_BINARISED = {f"{name}_{what}": pl.String for name in ("statistical_parity", "equal_opportunity") for what in ("pair", "class")}
+_BESIDE = {"spread": pl.Float64, "pair": pl.String, "class": pl.String}
 _TESTED = ("statistical_parity", "equal_opportunity", "group_accuracy")
 
 
@@ -40,85 +41,89 @@ def multigroup(counts: Counts, settings: Settings) -> Multigroup:
     that this pair could have shown.
     """
     cells = one_against_rest(counts.cells)
-    frames = [_cells_of(name, counts, cells, settings) for name in METRICS]
+    found = _cells(counts, cells, settings)
     rows: list[dict[str, Any]] = []
     p: dict[int, float] = {}
-    start = sum(frame.height for frame in frames)
     for name in METRICS:
         for row, chance in _spreads_of(name, counts, cells, settings):
             if chance is not None:
-                p[start + len(rows)] = chance
+                p[found.height + len(rows)] = chance
             rows.append(row)
     if len(counts.groups) == 2 and counts.classes == (NONMEMBER, MEMBER):
         rows += _earlier(counts, settings)
-    frame = pl.concat([*frames, pl.DataFrame(rows, schema=_SCHEMA, orient="row")])
+    frame = pl.concat([found, pl.DataFrame(rows, schema=_SCHEMA, orient="row")])
     return Multigroup(frame.with_columns(pl.selectors.float().fill_nan(None)), p)
 
 
-def _cells_of(name: str, counts: Counts, cells: OneAgainstRest, settings: Settings) -> pl.DataFrame:
-    values = METRICS[name](cells)
-    low, high = interval(name, cells, confidence=settings.confidence)
-    classes: Sequence[str | None] = counts.classes if name in BY_CLASS else [None]
+def _cells(counts: Counts, cells: OneAgainstRest, settings: Settings) -> pl.DataFrame:
+    """Metric by metric and class by class, all groups. Made of whole columns, as there may be thousands of groups."""
+    blocks = [(name, class_) for name in METRICS for class_ in _classes_of(name, counts)]
+    block = np.repeat(np.arange(len(blocks)), len(counts.groups))
+    group = np.tile(np.arange(len(counts.groups)), len(blocks))
+    ends = [interval(name, cells, confidence=settings.confidence) for name in METRICS]
     columns = {
-        "metric": [name] * values.size,
-        "attribute": [counts.attribute] * values.size,
-        "class": [class_ for class_ in classes for _ in counts.groups],
-        "group": list(counts.groups) * len(classes),
-        "value": values.ravel(),
-        "low": low.ravel(),
-        "high": high.ravel(),
-        "n": np.ravel(support(name, cells)),
+        "metric": pl.Series([name for name, _ in blocks], dtype=pl.String).gather(block),
+        "attribute": pl.repeat(counts.attribute, len(block), eager=True),
+        "class": pl.Series([class_ for _, class_ in blocks], dtype=pl.String).gather(block),
+        "group": pl.Series(counts.groups, dtype=pl.String).gather(group),
+        "value": np.concatenate([metric(cells).ravel() for metric in METRICS.values()]),
+        "low": np.concatenate([low.ravel() for low, _ in ends]),
+        "high": np.concatenate([high.ravel() for _, high in ends]),
+        "n": np.concatenate([np.ravel(support(name, cells)) for name in METRICS]),
     }
     return pl.DataFrame(columns, schema=_SCHEMA)
 
 
+def _classes_of(name: str, counts: Counts) -> Sequence[str | None]:
+    return counts.classes if name in BY_CLASS else [None]
+
+
 def support(name: str, cells: OneAgainstRest) -> Any:
     """The rows a metric's cell rests on: its denominator's, or those of the class for quotients of rates, or the group's."""
-    found = shares(cells)
-    if name in found:
-        return found[name][1]
-    return cells.positives if name in BY_CLASS else found["group_accuracy"][1]
+    if name in SHARES:
+        return share(name, cells)[1]
+    return cells.positives if name in BY_CLASS else share("group_accuracy", cells)[1]
 
 
 def _spreads_of(
     name: str, counts: Counts, cells: OneAgainstRest, settings: Settings
 ) -> Iterable[tuple[dict[str, Any], float | None]]:
+    """The spread of every class, or the one of a metric without classes; behind one that is tested what it could have shown."""
     kept = np.flatnonzero(counts.sizes >= settings.min_group_size)
-    names = [counts.groups[index] for index in kept]
-    classes: Sequence[str | None] = counts.classes if name in BY_CLASS else [None]
-    for m, class_ in enumerate(classes):
-        # One class at a time, since how many groups have a value differs from class to class; all of them for a sum of classes.
-        part = cells[m : m + 1, kept] if name in BY_CLASS else cells[:, kept]
-        values = METRICS[name](part).ravel()
-        found = spread(values)
-        pair = None if np.isnan(found.value) else f"{names[found.highest]} - {names[found.lowest]}"
-        low, high = spread_interval(values, partial(_ends, name, part), confidence=settings.confidence)
-        n = np.sum(support(name, part))
-        row = _row(f"{name}_spread", counts.attribute, class_, pair, found.value, low, high, n)
-        yield row, _chance(name, part, settings) if pair is not None else None
-        if name in _TESTED and pair is not None:
-            smallest, rows = _detectable(name, part, (int(found.highest), int(found.lowest)), settings)
+    large = cells[:, kept]
+    values = np.atleast_2d(METRICS[name](large))
+    found = spread(values)
+    low, high = spread_interval(values, partial(_ends, name, large), confidence=settings.confidence)
+    n = np.atleast_2d(support(name, large)).sum(axis=-1)
+    chances = _chances(name, large, settings) if name in _TESTED else None
+    for m, class_ in enumerate(_classes_of(name, counts)):
+        worst = int(found.highest[m]), int(found.lowest[m])
+        defined = not np.isnan(found.value[m])
+        pair = " - ".join(counts.groups[kept[index]] for index in worst) if defined else None
+        row = _row(f"{name}_spread", counts.attribute, class_, pair, found.value[m], low[m], high[m], n[m])
+        yield row, float(chances[m]) if chances is not None and defined else None
+        if chances is not None and defined:
+            smallest, rows = _detectable(name, large, m, worst, settings)
             yield _row(f"{name}_min_detectable", counts.attribute, class_, pair, smallest, np.nan, np.nan, rows), None
 
 
-def _ends(name: str, cells: OneAgainstRest, confidence: float) -> tuple[FloatArray, FloatArray]:
+def _ends(name: str, cells: OneAgainstRest, confidence: Any) -> tuple[FloatArray, FloatArray]:
     low, high = interval(name, cells, confidence=confidence)
-    return low.ravel(), high.ravel()
+    return np.atleast_2d(low), np.atleast_2d(high)
 
 
-def _chance(name: str, cells: OneAgainstRest, settings: Settings) -> float | None:
-    if name not in _TESTED:
-        return None
-    above, below = (np.ravel(part) for part in shares(cells)[name])
-    return spread_test(above, below, replicates=settings.replicates, seed=settings.seed)
+def _chances(name: str, cells: OneAgainstRest, settings: Settings) -> FloatArray:
+    above, below = (np.atleast_2d(part) for part in share(name, cells))
+    return spread_tests(above, below, replicates=settings.replicates, seed=settings.seed)
 
 
-def _detectable(name: str, cells: OneAgainstRest, pair: tuple[int, int], settings: Settings) -> tuple[float, int]:
+def _detectable(name: str, cells: OneAgainstRest, m: int, pair: tuple[int, int], settings: Settings) -> tuple[float, int]:
     """The smallest gap that two groups of the worst pair's sizes would have shown, when all pairs are looked at; and their rows."""
-    above, below = (np.ravel(part)[list(pair)] for part in shares(cells)[name])
-    groups = np.count_nonzero(np.ravel(shares(cells)[name][1]))
+    above, below = (np.atleast_2d(part)[m] for part in share(name, cells))
+    groups = np.count_nonzero(below)
     each = 1 - (1 - settings.confidence) / (groups * (groups - 1) / 2)
-    return float(minimum_detectable(above, below, confidence=each)), int(below.sum())
+    seen = list(pair)
+    return float(minimum_detectable(above[seen], below[seen], confidence=each)), int(below[seen].sum())
 
 
 def _earlier(counts: Counts, settings: Settings) -> list[dict[str, Any]]:
@@ -140,24 +145,41 @@ def binarised(counts: Counts, settings: Settings, *, classes: Sequence[str] = ()
     """
     kept = np.flatnonzero(counts.sizes >= settings.min_group_size)
     ones = ["|".join(groups)] if groups else [counts.groups[index] for index in kept]
-    full = {name: _full_view(name, counts, settings) for name in ("statistical_parity", "equal_opportunity")}
-    frames = []
-    for positive in [tuple(classes)] if classes else [(name,) for name in counts.classes]:
-        two_classes = counts.binary(positive)
-        inside = two_classes.fold(groups).cells[None, 1] if groups else two_classes.cells[kept]
-        folded = np.stack([two_classes.cells.sum(axis=0) - inside, inside], axis=1)
-        sizes = folded.sum(axis=(2, 3))
-        columns: dict[str, Any] = {"attribute": [counts.attribute] * len(ones), "positive": ["|".join(positive)] * len(ones)}
-        columns |= {"group_1": ones, "n_0": sizes[:, 0], "n_1": sizes[:, 1]}
-        gaps = {BINARY_NAMES[key]: value for key, value in earlier_binary(folded).items()}
-        ends = earlier_binary_intervals(folded, confidence=settings.confidence)
-        surely = {
-            f"{BINARY_NAMES[key]}_{side}": end
-            for key, pair in ends.items()
-            for side, end in zip(("low", "high"), pair, strict=True)
-        }
-        frames.append(pl.DataFrame(columns | gaps | _beside(full, positive, gaps) | surely, schema_overrides=_BINARISED))
-    return pl.concat(frames).with_columns(pl.selectors.float().fill_nan(None))
+    positives = [tuple(classes)] if classes else [(name,) for name in counts.classes]
+    two_classes = [counts.binary(positive) for positive in positives]
+    inside = np.stack([one.fold(groups).cells[None, 1] if groups else one.cells[kept] for one in two_classes])
+    everyone = np.stack([one.cells.sum(axis=0) for one in two_classes])
+    # [positive classes, group called 1, the rest or that group, truth, prediction]
+    folded = np.stack([everyone[:, None] - inside, inside], axis=2)
+    gaps = {BINARY_NAMES[key]: value for key, value in earlier_binary(folded).items()}
+    ends = earlier_binary_intervals(folded, confidence=settings.confidence)
+    sizes = folded.sum(axis=(3, 4))
+    view = np.repeat(np.arange(len(positives)), len(ones))
+    columns: dict[str, Any] = {
+        "attribute": pl.repeat(counts.attribute, sizes[..., 0].size, eager=True),
+        "positive": pl.Series(["|".join(each) for each in positives], dtype=pl.String).gather(view),
+        "group_1": pl.Series(ones, dtype=pl.String).gather(np.tile(np.arange(len(ones)), len(positives))),
+        "n_0": sizes[..., 0].ravel(),
+        "n_1": sizes[..., 1].ravel(),
+    }
+    columns |= {name: gap.ravel() for name, gap in gaps.items()}
+    for name, gap in (("statistical_parity", "SPD"), ("equal_opportunity", "EOD")):
+        widest = _widest_spreads(name, counts, positives, settings)
+        columns |= {f"{name}_{what}": values.gather(view) for what, values in widest.items()}
+        columns[f"{gap}_hidden"] = widest["spread"].to_numpy()[view] - gaps[gap].ravel()
+    for key, pair in ends.items():
+        columns |= {f"{BINARY_NAMES[key]}_{side}": end.ravel() for side, end in zip(("low", "high"), pair, strict=True)}
+    return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
+
+
+def require_known(counts: Sequence[Counts], *, classes: Sequence[str], groups: Sequence[str]) -> None:
+    """Refuse a binarised view of a class, or of a group, that none of the group columns has."""
+    for names, option, what in ((classes, "--positive_classes", "classes"), (groups, "--group_one", "groups")):
+        known = [name for one in counts for name in (one.classes if what == "classes" else one.groups)]
+        for name in names:
+            if name not in known:
+                there = listing(dict.fromkeys(known))
+                raise InputError(f"{option} {name}: there is no such value. The {what} are {there}.{suggestion(name, known)}")
 
 
 def _full_view(name: str, counts: Counts, settings: Settings) -> dict[str, tuple[float, str | None]]:
@@ -170,17 +192,16 @@ def _full_view(name: str, counts: Counts, settings: Settings) -> dict[str, tuple
     }
 
 
-def _beside(
-    full: Mapping[str, Mapping[str, tuple[float, str | None]]], positive: Sequence[str], gaps: Mapping[str, FloatArray]
-) -> dict[str, Any]:
-    columns: dict[str, Any] = {}
-    for name, gap in (("statistical_parity", "SPD"), ("equal_opportunity", "EOD")):
-        seen = [(*full[name][class_], class_) for class_ in positive if not np.isnan(full[name][class_][0])]
-        value, pair, class_ = max(seen, key=lambda found: found[0]) if seen else (float("nan"), None, None)
-        rows = len(gaps[gap])
-        columns |= {f"{name}_spread": [value] * rows, f"{name}_pair": [pair] * rows, f"{name}_class": [class_] * rows}
-        columns[f"{gap}_hidden"] = value - gaps[gap]
-    return columns
+def _widest_spreads(name: str, counts: Counts, positives: Sequence[Sequence[str]], settings: Settings) -> dict[str, pl.Series]:
+    """What the full view shows for the classes called positive in each binarised view: the widest spread over them."""
+    full = _full_view(name, counts, settings)
+    found = zip(*(_widest(full, positive) for positive in positives), strict=True)
+    return {what: pl.Series(values, dtype=kind) for (what, kind), values in zip(_BESIDE.items(), found, strict=True)}
+
+
+def _widest(full: Mapping[str, tuple[float, str | None]], positive: Sequence[str]) -> tuple[float, str | None, str | None]:
+    seen = [(*full[class_], class_) for class_ in positive if not np.isnan(full[class_][0])]
+    return max(seen, key=lambda found: found[0]) if seen else (float("nan"), None, None)
 
 
 def _row(

@@ -47,6 +47,7 @@ def label_kind(rows: Rows, reading: Reading) -> bool:
     Labels of 0 and 1 alone are two of several classes where predictions say so, unless identities ask for a positive class.
     """
     found = values_of(rows, reading.label)
+    _refuse_infinite(found, f"--label_col {reading.label}", "labels must be 0 or 1, fractions between, or classes")
     if found.word is not None:
         if not reading.flags:
             return True
@@ -63,10 +64,16 @@ def label_kind(rows: Rows, reading: Reading) -> bool:
     return True
 
 
+def _refuse_infinite(found: Values, what: str, expected: str) -> None:
+    if found.word is None and np.inf in (-found.low, found.high):
+        raise InputError(f"{what} holds an infinite number; {expected}.")
+
+
 def _several(rows: Rows, predictions: str | None) -> bool:
     if predictions is None:
         return False
     found = values_of(rows, predictions)
+    _refuse_infinite(found, f"--pred_col {predictions}", "predictions must be 0 or 1, or classes")
     return found.word is None and not found.fractions and (found.low < 0 or found.high > 1)
 
 

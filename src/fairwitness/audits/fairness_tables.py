@@ -17,7 +17,7 @@ from fairwitness.metrics.combined import Ends, largest_interval, smallest_interv
 from fairwitness.metrics.counts import MEMBER, NONMEMBER, Counts
 from fairwitness.metrics.gaps import GAPS, TESTED, gap_fractions, gaps
 from fairwitness.metrics.intervals import bootstrap_interval, percentiles, resample, wilson
-from fairwitness.metrics.multigroup import group_accuracy, shares
+from fairwitness.metrics.multigroup import group_accuracy, share
 from fairwitness.metrics.rates import FloatArray, fractions, rates
 from fairwitness.metrics.significance import benjamini_hochberg, exact_test, minimum_detectable
 
@@ -70,7 +70,7 @@ def group_table(counts: Mapping[str, Counts], settings: Settings) -> pl.DataFram
     found, low, high = _rates_with_intervals(cells, settings, binary=binary)
     columns: dict[str, Any] = {
         "identity": [one.attribute for one in every for _ in one.groups],
-        "group": [f"{one.attribute}={group}" for one in every for group in one.groups],
+        "group": _group_names(every),
         "n": sizes,
         "skipped": skipped,
     }
@@ -80,7 +80,8 @@ def group_table(counts: Mapping[str, Counts], settings: Settings) -> pl.DataFram
     columns["n_failed"] = np.concatenate([one.failed for one in every])
     for rate, column in RATE_COLUMNS.items():
         columns |= {f"{column}_low": _blank(low[rate], skipped), f"{column}_high": _blank(high[rate], skipped)}
-    frame = pl.DataFrame(columns, nan_to_null=True)
+    # Types are said for the case that no group has a name, as when a column is empty.
+    frame = pl.DataFrame(columns, schema_overrides={"identity": pl.String, "group": pl.String}, nan_to_null=True)
     if binary:
         return frame
     return frame.with_columns(pl.lit(None, pl.Int64).alias(name) for name in ("n_positive", "n_negative"))
@@ -89,29 +90,37 @@ def group_table(counts: Mapping[str, Counts], settings: Settings) -> pl.DataFram
 def _rates_with_intervals(
     cells: Any, settings: Settings, *, binary: bool
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray], dict[str, FloatArray]]:
-    ends = {name: _rate_interval(cells, name, binary, settings.confidence) for name in RATE_COLUMNS}
-    values = {name: _rate(cells, name, binary=binary) for name in RATE_COLUMNS}
+    if binary:
+        parts = fractions(cells)
+        ends = {name: share_interval(*parts[name], name, confidence=settings.confidence) for name in RATE_COLUMNS}
+    else:
+        ends = {name: _rate_interval(cells, name, binary, settings.confidence) for name in RATE_COLUMNS}
+    values = _rates(cells, binary=binary)
     return values, {name: low for name, (low, _) in ends.items()}, {name: high for name, (_, high) in ends.items()}
 
 
-def _rate(cells: Any, rate: str, *, binary: bool) -> FloatArray:
+def _rates(cells: Any, *, binary: bool) -> dict[str, FloatArray]:
     """With several classes there is no positive class, and so no rate but accuracy."""
     if binary:
-        return rates(cells)[rate]
-    return group_accuracy(cells) if rate == "accuracy" else np.full(len(cells), np.nan)
+        return rates(cells)
+    return dict.fromkeys(RATE_COLUMNS, np.full(len(cells), np.nan)) | {"accuracy": group_accuracy(cells)}
 
 
 def _rate_interval(cells: Any, rate: str, binary: bool, confidence: float) -> Ends:
     if binary:
         return rate_interval(cells, rate, confidence=confidence)
     if rate == "accuracy":
-        return wilson(*shares(cells)["group_accuracy"], confidence=confidence)
+        return wilson(*share("group_accuracy", cells), confidence=confidence)
     return np.full(len(cells), np.nan), np.full(len(cells), np.nan)
 
 
 def rate_interval(cells: Any, rate: str, *, confidence: float) -> Ends:
     """Wilson's interval of a rate. F1 = 2s/(1+s) rises with s = TP/(TP+FP+FN), a plain share, so its interval is that of s."""
-    above, below = fractions(cells)[rate]
+    return share_interval(*fractions(cells)[rate], rate, confidence=confidence)
+
+
+def share_interval(above: Any, below: Any, rate: str, *, confidence: float) -> Ends:
+    """The same from a rate's numerator and denominator."""
     if rate != "f1":
         return wilson(above, below, confidence=confidence)
     hits = above // 2
@@ -293,12 +302,12 @@ def _worst_rate(name: str, rate: str, counts: Mapping[str, Counts], settings: Se
     every = list(counts.values())
     binary = every[0].classes == BINARY
     cells = np.concatenate([one.cells for one in every])
-    value = _rate(cells, rate, binary=binary)
+    value = _rates(cells, binary=binary)[rate]
     kept = np.flatnonzero((cells.sum(axis=(1, 2)) >= settings.min_group_size) & ~np.isnan(value))
     if not len(kept):
         return name, _NAN, None, _NAN, _NAN
-    names = [f"{one.attribute}={group}" for one in every for group in one.groups]
-    worst = min(kept.tolist(), key=lambda index: (value[index], names[index]))
+    names = _group_names(every)
+    worst = min(kept[value[kept] == value[kept].min()].tolist(), key=names.__getitem__)
     ends = partial(_rate_interval, cells[kept], rate, binary)
     low, high = smallest_interval(ends, number=len(kept), confidence=settings.confidence)
     return name, float(value[worst]), names[worst], float(low), float(high)
@@ -315,6 +324,10 @@ def overall_table(counts: Counts, settings: Settings) -> pl.DataFrame:
         if binary or name == "accuracy"
     ]
     return pl.DataFrame(rows).with_columns(pl.selectors.float().fill_nan(None))
+
+
+def _group_names(counts: Sequence[Counts]) -> list[str]:
+    return [f"{one.attribute}={group}" for one in counts for group in one.groups]
 
 
 def _blank(values: Any, where: Any) -> FloatArray:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from fairwitness.metrics.rates import FloatArray, ratio
 
 Ends = tuple[FloatArray, FloatArray]
+# How much a sum may be off and still bound another.
+_ROUNDING = 1e-9
 
 
 def difference_interval(one: Any, one_ends: Any, other: Any, other_ends: Any) -> Ends:
@@ -61,31 +63,37 @@ def ratio_interval(above: Any, above_ends: Any, below: Any, below_ends: Any) -> 
         # Beyond twice the denominator the formula has no root: nothing is ruled out on that side.
         inside = np.clip((above * below) ** 2 - near * (2 * above - near) * bottom, 0, None)
         end = ratio(above * below + sign * np.sqrt(inside), np.where(bottom > 0, bottom, 0))
-        ends.append(np.clip(end, 0, None) if sign > 0 else np.nan_to_num(np.clip(end, 0, None), nan=0.0))
+        # A largest of NaN and 0 is NaN for the one and 0 for the other.
+        ends.append(np.maximum(end, 0.0) if sign > 0 else np.fmax(end, 0.0))
     undefined = np.isnan(ratio(above, below))
     return np.where(undefined, np.nan, ends[0]), np.where(undefined, np.nan, ends[1])
 
 
-def spread_interval(values: Any, interval: Callable[[float], Ends], *, confidence: float = 0.95) -> Ends:
-    """The interval of largest − smallest over groups [group], from the groups' own intervals at any confidence.
+def spread_interval(values: Any, interval: Callable[[Any], Ends], *, confidence: float = 0.95) -> Ends:
+    """The interval of largest − smallest over groups [..., group], from the groups' own intervals at any confidence.
 
     The spread seen is too large on average: of many like groups some look different. So the lower end is the largest lower end
     over all pairs, held together (Bonferroni over the K(K−1) signed pairs), and is 0 where no pair surely differs. The upper
     end is the largest over pairs of a one-sided end each: the true extreme pair is one of them, and one is enough. What error
     the lower end does not use at a single pair is given to the upper. With two groups this is Newcombe's interval of |difference|.
-    Undefined groups are left out; NaN with fewer than two.
+    Undefined groups are left out; NaN with fewer than two. `interval` is asked for confidences [..., 1], since how many groups
+    have a value may differ from one spread to the next.
     """
     values = np.asarray(values, float)
     kept = np.isfinite(values)
-    groups = int(kept.sum())
-    if groups < 2:
-        return np.asarray(np.nan), np.asarray(np.nan)
-    share = (1 - confidence) / (groups * (groups - 1))
-    lows, highs = (interval(1 - 2 * tail) for tail in (share, 1 - confidence - share))
-    value = values[kept]
-    low = _extreme_pair(value, value - lows[0][kept], lows[1][kept] - value, sign=-1)
-    high = _extreme_pair(value, highs[1][kept] - value, value - highs[0][kept], sign=1)
-    return np.asarray(max(low, 0.0)), np.asarray(high)
+    groups = kept.sum(axis=-1, keepdims=True)
+    share = ratio(1 - confidence, groups * (groups - 1))
+    (low, up_to), (down_to, high) = (interval(1 - 2 * tail) for tail in (share, 1 - confidence - share))
+    ends = np.full((2, *values.shape[:-1]), np.nan)
+    for row in np.ndindex(values.shape[:-1]):
+        own = kept[row]
+        if groups[row][0] < 2:
+            continue
+        value = values[row][own]
+        least = _extreme_pair(value, value - low[row][own], up_to[row][own] - value, sign=-1)
+        most = _extreme_pair(value, high[row][own] - value, value - down_to[row][own], sign=1)
+        ends[(slice(None), *row)] = max(least, 0.0), most
+    return ends[0], ends[1]
 
 
 def largest_interval(values: Any, interval: Callable[[float], Ends], *, confidence: float = 0.95) -> Ends:
@@ -113,9 +121,20 @@ def smallest_interval(interval: Callable[[float], Ends], *, number: int, confide
 def _extreme_pair(value: FloatArray, up: FloatArray, down: FloatArray, *, sign: int) -> float:
     """The largest of value_h − value_l + sign·√(up_h² + down_l²) over pairs h ≠ l, without looking at all pairs.
 
-    It grows with value_h and sign·up_h, so h need only be looked for among groups that no two others beat in both, and l likewise.
+    √(a² + b²) lies between (a + b)/√2 and a + b, which bounds every pair by a sum of h's part and l's: few reach what the best
+    partner of the best h has. It grows with value_h and sign·up_h, so of those h need only be looked for among groups that no two
+    others beat in both, and l likewise.
     """
-    high, low = _front(value, sign * up), _front(-value, sign * down)
+    most = 1.0 if sign > 0 else -np.sqrt(0.5)
+    high, low = value + most * up, most * down - value
+    best = int(high.argmax())
+    partners = value[best] - value + sign * np.hypot(up[best], down)
+    partners[best] = -np.inf
+    least = partners.max() - _ROUNDING * (1 + np.abs(high).max())
+    if np.isnan(least) or np.isnan(low).any():
+        return float("nan")
+    high, low = np.flatnonzero(high + low.max() >= least), np.flatnonzero(low + high.max() >= least)
+    high, low = high[_front(value[high], sign * up[high])], low[_front(-value[low], sign * down[low])]
     reach = np.hypot(up[high][:, None], down[low][None, :])
     pairs = value[high][:, None] - value[low][None, :] + sign * reach
     return float(np.where(high[:, None] == low[None, :], -np.inf, pairs).max())

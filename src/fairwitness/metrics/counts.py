@@ -4,6 +4,7 @@ Tensors of parts add up to the tensor of the whole, whatever groups and classes 
 the cells mean is rates.py's, gaps.py's and multigroup.py's business.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -44,8 +45,7 @@ class Counts:
             # The usual case by far: parts of one file see the same groups. No names need sorting.
             cells, failed = self.cells + other.cells, self.failed + other.failed
             return Counts(self.attribute, self.groups, self.classes, cells, failed, self.missing + other.missing)
-        groups = ordered({*self.groups, *other.groups})
-        classes = ordered({*self.classes, *other.classes})
+        groups, classes = _union(self.groups, other.groups), _union(self.classes, other.classes)
         one, two = self.spread_over(groups, classes), other.spread_over(groups, classes)
         return Counts(self.attribute, groups, classes, one.cells + two.cells, one.failed + two.failed, self.missing + other.missing)
 
@@ -64,6 +64,10 @@ class Counts:
         cells[np.ix_(rows, columns, columns)] = self.cells
         failed[rows] = self.failed
         return Counts(self.attribute, tuple(groups), tuple(classes), cells, failed, self.missing)
+
+    def in_order(self) -> "Counts":
+        """The same counts with groups and classes in the order a person expects, whatever part came first."""
+        return self.spread_over(ordered(self.groups), ordered(self.classes))
 
     def binary(self, positive: Iterable[str]) -> "Counts":
         """The same rows seen through two classes: those named `positive` against all others.
@@ -182,19 +186,30 @@ def from_bitmap(bits: NDArray[Any], rows: int) -> BoolArray:
 
 
 def ordered(names: Iterable[str]) -> tuple[str, ...]:
-    """Names in the order a person expects: numbers by value, then words.
+    """Names in the order a person expects: numbers by value, then words; those of crossed columns by one after the other.
 
-    >>> ordered(["10", "9", "b", "a"])
-    ('9', '10', 'a', 'b')
+    >>> ordered(["10", "9", "b", "a"]), ordered(["b*10", "a*10", "a*9"])
+    (('9', '10', 'a', 'b'), ('a*9', 'a*10', 'b*10'))
     """
-    return tuple(sorted(set(names), key=_order))
+    names = set(names)
+    if all(name.isdecimal() for name in names):
+        # Thousands of numbered groups are nothing unusual.
+        return tuple(sorted(names, key=lambda name: (int(name), name)))
+    return tuple(sorted(names, key=lambda name: [_order(part) for part in name.split("*")]))
+
+
+def _union(names: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+    """All names of both. Where the second brings no new ones, as most parts of a table, nothing need be sorted."""
+    return names if set(names).issuperset(more) else ordered([*names, *more])
 
 
 def _order(name: str) -> tuple[int, float, str]:
     try:
-        return (0, float(name), name)
+        number = float(name)
     except ValueError:
         return (1, 0.0, name)
+    # "nan" and "inf" are words here: nothing is in order beside a NaN.
+    return (0, number, name) if math.isfinite(number) else (1, 0.0, name)
 
 
 def _places(names: Sequence[str], among: Sequence[str]) -> list[int]:

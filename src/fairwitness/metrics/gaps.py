@@ -90,7 +90,7 @@ def earlier_binary_intervals(cells: Any, *, confidence: float = 0.95) -> dict[st
     TED is the smaller of two distances: neither end may lie above the other distance's.
     """
     values = rates(cells)
-    ends = {name: wilson(*parts, confidence=confidence) for name, parts in fractions(cells).items()}
+    ends = {name: wilson(*fractions(cells)[name], confidence=confidence) for name in _PARTS}
     recalls = [np.stack([found["true_negative_rate"], found["true_positive_rate"]]) for found in (values, *_sides(ends))]
     quotients = [
         ratio_interval(values[above], ends[above], values[below], ends[below]) for above, below in (_DIRECTION, _DIRECTION[::-1])
@@ -108,6 +108,7 @@ def earlier_binary_intervals(cells: Any, *, confidence: float = 0.95) -> dict[st
 
 
 _DIRECTION = ("false_positive_rate", "false_negative_rate")
+_PARTS = ("positive_rate", "true_positive_rate", "true_negative_rate", *_DIRECTION)
 
 
 def _sides(ends: dict[str, Ends]) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:

@@ -16,19 +16,21 @@ _FARTHEST = 0.975
 _ROWS_OF_DOUBT = 10
 
 
-def wilson(successes: Any, trials: Any, *, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
-    """Wilson's score interval (1927) for a share of rows, within [0, 1]; NaN without trials.
+def wilson(successes: Any, trials: Any, *, confidence: Any = 0.95) -> tuple[FloatArray, FloatArray]:
+    """Wilson's score interval (1927) for a share of rows, within [0, 1]; NaN without trials. `confidence` may be an array too.
 
     >>> low, high = wilson(8, 10)
     >>> round(float(low), 4), round(float(high), 4)
     (0.4902, 0.9433)
     """
-    k, n = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
+    k, n = np.asarray(successes, float), np.asarray(trials, float)
+    # Whatever is divided by NaN is NaN, without a warning and without a look at every quotient.
+    n = np.where(n == 0, np.nan, n)
     z = normal_quantile(confidence)
-    share = ratio(k, n)
-    scale = ratio(1.0, 1 + ratio(z * z, n))
-    centre = scale * (share + ratio(z * z, 2 * n))
-    half = scale * z * np.sqrt(ratio(share * (1 - share), n) + ratio(z * z, 4 * n * n))
+    share = k / n
+    scale = 1 / (1 + z * z / n)
+    centre = scale * (share + z * z / (2 * n))
+    half = scale * z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     # At 0 and at all successes the formula ends exactly at 0 and 1; rounding must not move it.
     low, high = np.where(k == 0, centre - centre, centre - half), np.where(k == n, centre / centre, centre + half)
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
@@ -115,11 +117,11 @@ def logit_interval(value: Any, variance: Any, *, confidence: float = 0.95) -> tu
     return low, high
 
 
-def normal_quantile(confidence: float) -> float:
-    """z for a two-sided interval: 1.96 for 0.95."""
+def normal_quantile(confidence: Any) -> Any:
+    """z for a two-sided interval: 1.96 for 0.95. An array of confidences gives an array."""
     from scipy.special import ndtri
 
-    return float(ndtri(0.5 + confidence / 2))
+    return ndtri(0.5 + confidence / 2)
 
 
 def _reach(auc: FloatArray, m: Any, n: Any, variance: Any, confidence: float) -> FloatArray:
@@ -130,7 +132,8 @@ def _reach(auc: FloatArray, m: Any, n: Any, variance: Any, confidence: float) ->
     found = ratio(variance, _auc_variance(auc, m, n))
     drawn = (found * least + _ROWS_OF_DOUBT) / (least + _ROWS_OF_DOUBT)
     t = stdtrit(np.maximum(least - 1, 1), 0.5 + confidence / 2)
-    return np.where(np.isnan(found), normal_quantile(confidence), t * np.sqrt(np.where(np.isnan(found), 1, drawn)))
+    reach = np.where(np.isnan(found), normal_quantile(confidence), t * np.sqrt(np.where(np.isnan(found), 1, drawn)))
+    return np.asarray(reach, float)
 
 
 def _bisect(auc: FloatArray, m: Any, n: Any, z: Any, *, inner: FloatArray, outer: FloatArray) -> FloatArray:

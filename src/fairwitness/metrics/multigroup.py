@@ -4,7 +4,9 @@ Each metric is a matrix [class, group] or a vector [group], from the count tenso
 classes the positive class's row is the binary metric. Nothing here needs classes or groups to be numbered 0 … K−1.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,15 +26,15 @@ class OneAgainstRest:
     false_negative: IntArray
     true_negative: IntArray
 
-    @property
+    @cached_property
     def positives(self) -> IntArray:
         return self.true_positive + self.false_negative
 
-    @property
+    @cached_property
     def negatives(self) -> IntArray:
         return self.false_positive + self.true_negative
 
-    @property
+    @cached_property
     def everyone(self) -> IntArray:
         return self.positives + self.negatives
 
@@ -153,6 +155,10 @@ def spread(values: Any) -> Spread:
     undefined = ~np.isfinite(values)
     highest = np.where(undefined, -np.inf, values).argmax(axis=-1)
     lowest = np.where(undefined, np.inf, values).argmin(axis=-1)
+    # Where all are alike the lowest is the last of them: a pair is of two groups.
+    last = values.shape[-1] - 1 - (~undefined)[..., ::-1].argmax(axis=-1)
+    alike = np.take_along_axis(values, highest[..., None], -1) == np.take_along_axis(values, lowest[..., None], -1)
+    lowest = np.where(alike[..., 0], last, lowest)
     enough = np.count_nonzero(~undefined, axis=-1) >= 2
     top = np.take_along_axis(values, highest[..., None], -1)[..., 0]
     bottom = np.take_along_axis(values, lowest[..., None], -1)[..., 0]
@@ -178,20 +184,13 @@ BY_GROUP = {
 METRICS = BY_CLASS | BY_GROUP
 
 
-def shares(cells: Any) -> dict[str, tuple[IntArray, IntArray]]:
-    """Numerator and denominator of those metrics that are shares of rows, so that they get binomial intervals and tests."""
-    counts = one_against_rest(cells)
-    return {
-        "statistical_parity": (counts.true_positive + counts.false_positive, counts.everyone),
-        "equal_opportunity": (counts.true_positive, counts.positives),
-        "false_positive_rate": (counts.false_positive, counts.negatives),
-        "false_negative_rate": (counts.false_negative, counts.positives),
-        "group_accuracy": _right_of_all(counts),
-    }
+def share(metric: str, cells: Any) -> tuple[IntArray, IntArray]:
+    """Numerator and denominator of one of those metrics that are SHARES of rows, so that it gets binomial intervals and tests."""
+    return SHARES[metric](one_against_rest(cells))
 
 
-def interval(metric: str, cells: Any, *, confidence: float = 0.95) -> Ends:
-    """The interval of one of the metrics above in every cell, NaN where the metric is undefined.
+def interval(metric: str, cells: Any, *, confidence: Any = 0.95) -> Ends:
+    """The interval of one of the metrics above in every cell, NaN where the metric is undefined. `confidence` may be an array too.
 
     Shares: Wilson. The sum of recalls and the quotients of rates are put together from Wilson's intervals of their parts, which
     are independent given how many rows of each class a group has. The released variant takes that of the direction it chose.
@@ -201,29 +200,21 @@ def interval(metric: str, cells: Any, *, confidence: float = 0.95) -> Ends:
     (1.0, 4.0)
     """
     counts = one_against_rest(cells)
-    parts = shares(counts)
-    if metric in parts:
-        return wilson(*parts[metric], confidence=confidence)
-    if metric == "treatment_equality_selected":
-        return _selected_interval(counts, confidence)
+    if metric in SHARES:
+        return wilson(*share(metric, counts), confidence=confidence)
     if metric == "overall_accuracy_equality":
         occurs = _occurs(counts)
-        recalls, ends = equal_opportunity(counts), wilson(*parts["equal_opportunity"], confidence=confidence)
+        recalls, ends = equal_opportunity(counts), interval("equal_opportunity", counts, confidence=confidence)
         return sum_interval(*(np.where(occurs, part, 0.0) for part in (recalls, *ends)), axis=-2)
-    order = ("false_positive_rate", "false_negative_rate")
-    above, below = (parts[name] for name in (order if metric == "treatment_equality_fp_over_fn" else order[::-1]))
-    numerator, denominator = (wilson(*share, confidence=confidence) for share in (above, below))
-    return ratio_interval(ratio(*above), numerator, ratio(*below), denominator)
-
-
-def _selected_interval(counts: OneAgainstRest, confidence: float) -> Ends:
-    value = treatment_equality_selected(counts)
-    names = ("treatment_equality_fp_over_fn", "treatment_equality_fn_over_fp")
-    first = value == BY_CLASS[names[0]](counts)
-    one, other = (interval(name, counts, confidence=confidence) for name in names)
-    defined = np.isfinite(value)
-    low, high = (np.where(defined, np.where(first, one[end], other[end]), np.nan) for end in (0, 1))
-    return low, high
+    names = ("false_positive_rate", "false_negative_rate")
+    one, other = ([BY_CLASS[name](counts), *interval(name, counts, confidence=confidence)] for name in names)
+    if metric == "treatment_equality_fn_over_fp":
+        one, other = other, one
+    if metric == "treatment_equality_selected":
+        first = treatment_equality_selected(counts) == treatment_equality(counts)
+        chosen = [(np.where(first, up, down), np.where(first, down, up)) for up, down in zip(one, other, strict=True)]
+        one, other = ([pair[side] for pair in chosen] for side in (0, 1))
+    return ratio_interval(one[0], one[1:], other[0], other[1:])
 
 
 def _occurs(counts: OneAgainstRest) -> Any:
@@ -233,3 +224,12 @@ def _occurs(counts: OneAgainstRest) -> Any:
 
 def _right_of_all(counts: OneAgainstRest) -> tuple[IntArray, IntArray]:
     return counts.true_positive.sum(axis=-2), counts.everyone.max(axis=-2, initial=0)  # every class's row holds all rows of a group
+
+
+SHARES: dict[str, Callable[[OneAgainstRest], tuple[IntArray, IntArray]]] = {
+    "statistical_parity": lambda counts: (counts.true_positive + counts.false_positive, counts.everyone),
+    "equal_opportunity": lambda counts: (counts.true_positive, counts.positives),
+    "false_positive_rate": lambda counts: (counts.false_positive, counts.negatives),
+    "false_negative_rate": lambda counts: (counts.false_negative, counts.positives),
+    "group_accuracy": _right_of_all,
+}

@@ -68,8 +68,6 @@ def ratio(above: Any, below: Any) -> FloatArray:
     >>> ratio([1, 1], [2, 0]).tolist()
     [0.5, nan]
     """
-    above, below = np.asarray(above, float), np.asarray(below, float)
-    above, below = np.broadcast_arrays(above, below)
-    result = np.full(above.shape, np.nan)
-    np.divide(above, below, out=result, where=below != 0)
-    return result
+    below = np.asarray(below, float)
+    # Whatever is divided by NaN is NaN, without a warning.
+    return np.asarray(np.asarray(above, float) / np.where(below == 0, np.nan, below))

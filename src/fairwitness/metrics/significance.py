@@ -10,12 +10,10 @@ import numpy as np
 
 from fairwitness.metrics.counts import IntArray
 from fairwitness.metrics.intervals import normal_quantile
+from fairwitness.metrics.many_groups import spread_chance
 from fairwitness.metrics.rates import FloatArray, ratio
 
 _MOST_GROUPS_SHUFFLED = 64
-# Draws end when this many have reached what was seen; and need not begin where not one in a hundred runs would see any.
-_REACHED_OFTEN = 10
-_HARDLY_EVER = 0.01
 
 
 def exact_test(successes: Any, trials: Any) -> FloatArray:
@@ -73,51 +71,50 @@ def spread_test(successes: IntArray, trials: IntArray, *, replicates: int, seed:
     """Permutation p-value for the spread (largest minus smallest share) over any number of groups.
 
     Shuffling rows over groups gives multivariate hypergeometric counts, which are drawn. Beyond 64 groups each draws its own
-    binomial count at the common share, since the fixed total hardly ties so many together; drawing then ends early when many
-    draws have reached the spread (Besag and Clifford 1991), and is spared altogether where a bound on p says enough.
+    binomial count at the common share, since the fixed total hardly ties so many together (many_groups.py); drawing then ends
+    early when many draws have reached the spread, and is spared altogether where a bound on p says enough.
     p = (1 + draws with at least the spread seen) / (1 + draws). NaN with fewer than two groups that have trials.
     """
-    kept = trials > 0
-    # A canonical order: the answer must not depend on what the groups are called.
-    successes, trials = successes[kept], trials[kept]
-    order = np.lexsort((successes, trials))
-    successes, trials = successes[order], trials[order]
+    return float(spread_tests(successes[None], trials[None], replicates=replicates, seed=seed)[0])
+
+
+def spread_tests(successes: IntArray, trials: IntArray, *, replicates: int, seed: int) -> FloatArray:
+    """The p-value of every row's spread over groups, for arrays [row, group]. Rows that ask the same are answered once."""
+    known: dict[bytes, float] = {}
+    found = []
+    for row in zip(successes, trials, strict=True):
+        counts = _canonical(*row)
+        told = counts.tobytes()
+        if told not in known:
+            known[told] = _spread_test(*counts, replicates=replicates, seed=seed)
+        found.append(known[told])
+    return np.array(found)
+
+
+def _canonical(successes: IntArray, trials: IntArray) -> IntArray:
+    """Counts of groups that have trials, in an order that does not depend on what the groups are called.
+
+    Of successes and failures the rarer are taken: the spread is the same, and so are the draws for a class and its opposite.
+    """
+    successes, trials = (np.asarray(part, np.int64)[trials > 0] for part in (successes, trials))
+    if 2 * successes.sum() > trials.sum():
+        successes = trials - successes
+    return np.stack([successes, trials])[:, np.lexsort((successes, trials))]
+
+
+def _spread_test(successes: IntArray, trials: IntArray, *, replicates: int, seed: int) -> float:
     if len(trials) < 2:
         return float("nan")
-    # Of successes and failures the rarer are drawn: the spread is the same, and so are the draws for a class and its opposite.
-    if 2 * successes.sum() > trials.sum():
-        return spread_test(trials - successes, trials, replicates=replicates, seed=seed)
+    seen = float(np.ptp(successes / trials)) - 1e-12
+    if seen <= 0:
+        return 1.0
     told = hashlib.blake2b(np.concatenate([successes, trials]).astype(np.int64).tobytes(), digest_size=16)
     stream = np.random.default_rng([seed, int.from_bytes(told.digest(), "little")])
-    seen = float(np.ptp(successes / trials)) - 1e-12
     if len(trials) > _MOST_GROUPS_SHUFFLED:
-        return _many_groups(stream, seen, int(successes.sum()) / int(trials.sum()), trials, replicates)
+        share = int(successes.sum()) / int(trials.sum())
+        return spread_chance(seen, share, trials, replicates=replicates, stream=stream)
     drawn = stream.multivariate_hypergeometric(trials, int(successes.sum()), size=replicates, method="marginals")
     return float((1 + np.count_nonzero(np.ptp(drawn / trials, axis=1) >= seen)) / (1 + replicates))
-
-
-def _many_groups(stream: np.random.Generator, seen: float, share: float, trials: IntArray, replicates: int) -> float:
-    bound = _spread_bound(seen, share, trials)
-    if bound * replicates < _HARDLY_EVER:
-        return bound
-    reached = drawn = 0
-    while drawn < replicates and reached < _REACHED_OFTEN:
-        more = min(max(drawn, 16), replicates - drawn)
-        # A group's draws one after the other: what the generator prepares for one group serves them all.
-        shares = stream.binomial(trials[:, None], share, size=(len(trials), more)) / trials[:, None]
-        reached += int(np.count_nonzero(shares.max(axis=0) - shares.min(axis=0) >= seen))
-        drawn += more
-    return (1 + reached) / (1 + drawn)
-
-
-def _spread_bound(seen: float, share: float, trials: IntArray) -> float:
-    """At least the chance of this spread: some group would lie half of it above the common share, or half of it below."""
-    from scipy.special import bdtr, bdtrc
-
-    above, below = np.ceil(trials * (share + seen / 2)), np.floor(trials * (share - seen / 2))
-    high = np.where(above > trials, 0.0, np.where(above > 0, bdtrc(above - 1, trials, share), 1.0))
-    low = np.where(below >= 0, bdtr(below, trials, share), 0.0)
-    return float(min(1.0, (high + low).sum()))
 
 
 def _fisher(successes_0: int, successes_1: int, trials_0: int, trials_1: int) -> float:
