@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.backends.backend_agg
-import matplotlib.figure
+import matplotlib.figure  # noqa: F401
 import pandas  # noqa: F401 - PyArrow asks for it when it turns columns into arrays
 import polars  # noqa: F401
 import profanity_check  # noqa: F401
