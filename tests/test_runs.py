@@ -118,7 +118,7 @@ def test_a_second_process_is_told_to_wait(tmp_path: Path) -> None:
     assert "Another process is working in" in done.stderr
 
 
-def test_damaged_parts_are_done_again_and_reported(tmp_path: Path) -> None:
+def test_damaged_parts_are_done_again_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "s.parquet"
     with runs.open_run(out, "length", {"model": "a", "task": "x"}) as run:
         list(map_parts(Length(), [["a", None], ["", "bad"]], run.parts))
@@ -127,6 +127,7 @@ def test_damaged_parts_are_done_again_and_reported(tmp_path: Path) -> None:
     second.write_bytes(second.read_bytes().replace(b"PAR1", b"PAR2", 1))
     assert finish(out)["score"].to_list() == [1.0, None, None, None]
     assert runs.read_manifest(tmp_path)["s"]["damaged_parts_redone"] == 2
+    assert capsys.readouterr().err == "2 damaged parts were noticed by checksum and done again.\n"
 
 
 def test_no_room_and_no_right(tmp_path: Path) -> None:
