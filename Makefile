@@ -1,8 +1,9 @@
 # Each target sets up what it needs in .venv with plain pip; constraints.txt holds the tested versions.
+# Of the 24,000 modules that come along a run imports a few thousand, so each is compiled when it is first imported, not all of them here.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
 
 .PHONY: demo test check audit bench bench-gpu wheel clean
 
@@ -48,9 +49,11 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) --editable '.[demo]'
 	touch $@
 
-$(VENV)/.test: $(VENV)/.demo
+# What the demo needs is part of this, so it is not installed before.
+$(VENV)/.test: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) torch==2.13.0
 	$(PIP) --editable '.[all,test,dev]'
-	touch $@
+	touch $(VENV)/.demo $@
 
 $(VENV)/.bench: $(VENV)/.test
 	$(PIP) --editable '.[bench]'

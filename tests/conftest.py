@@ -4,12 +4,26 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fairwitness.cli.app import main
 
+from . import sharing_out
 from .servers.s3 import Bucket, serving
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """How several processes share the tests."""
+    return sharing_out.scheduler(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes long begins first, where several processes share the tests."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: sharing_out.rank(item.nodeid))
 
 
 @dataclass(frozen=True)

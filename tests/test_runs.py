@@ -2,7 +2,6 @@
 
 import json
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -11,45 +10,12 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.small_audit import SECONDS, begin, ended
 
 from fairwitness import runs, tables
 from fairwitness.engine.local import map_parts
 from fairwitness.errors import RunError
 from fairwitness.files import file_hash
-
-# A small audit: 40 parts of 5 texts, each taking a moment, written part by part into one sealed table.
-AUDIT = """
-import sys, time
-from pathlib import Path
-import polars as pl
-from fairwitness import runs, tables
-from fairwitness.engine.local import map_parts
-
-class Lengths:
-    identity = {"name": "lengths", "version": 1}
-    rows_per_part = 5
-    def score(self, texts):
-        with (Path(sys.argv[1]).parent / "asked").open("a") as log:
-            log.write("".join(text + "\\n" for text in texts))
-        time.sleep(0.01)
-        return {"score": [len(text) / 7 for text in texts], "error": ["odd" if len(text) == 4 else None for text in texts]}
-
-def work():
-    for start in range(0, 200, 5):
-        yield [None if i == 17 else "x" * (i % 11) + str(i) for i in range(start, start + 5)]
-
-out = Path(sys.argv[1])
-with runs.open_run(out, "lengths", {"texts": 200}) as run:
-    if not run.sealed:
-        with tables.writer(out) as append:
-            for frame in map_parts(Lengths(), work(), run.parts):
-                append(frame)
-        run.seal([out], {"asked": 200})
-"""
-
-
-def audit(out: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", AUDIT, str(out)])
 
 
 def written_since(path: Path, moment: int) -> bool:
@@ -57,25 +23,25 @@ def written_since(path: Path, moment: int) -> bool:
 
 
 def test_killed_at_any_moment_it_ends_the_same(tmp_path: Path) -> None:
-    assert audit(tmp_path / "calm" / "scores.parquet").wait(timeout=60) == 0
+    assert ended(begin(tmp_path / "calm" / "scores.parquet")) == 0
     expected = file_hash(tmp_path / "calm" / "scores.parquet")
     random_moments = random.Random(7)
     out = tmp_path / "rough" / "scores.parquet"
     kills = 0
     while kills < 20:
         started = time.time_ns()
-        process = audit(out)
-        while process.poll() is None and not written_since(out.parent / "run.json", started):
+        process = begin(out)
+        while process.is_alive() and not written_since(out.parent / "run.json", started):
             time.sleep(0.002)
-        time.sleep(0.4 * random_moments.random())
-        if process.poll() is not None:  # it got through: begin another rough life
+        time.sleep(SECONDS * random_moments.random())
+        if not process.is_alive():  # it got through: begin another rough life
             out.unlink()
             (out.parent / "run.json").unlink()
             continue
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.kill()
+        process.join()
         kills += 1
-    assert audit(out).wait(timeout=60) == 0
+    assert ended(begin(out)) == 0
     assert file_hash(out) == expected
     assert not (out.parent / ".parts").exists()
     assert json.loads((out.parent / "run.json").read_text())["audits"]["scores"]["status"] == "done"
@@ -83,14 +49,14 @@ def test_killed_at_any_moment_it_ends_the_same(tmp_path: Path) -> None:
 
 def test_nothing_answered_is_asked_again(tmp_path: Path) -> None:
     out = tmp_path / "scores.parquet"
-    process = audit(out)
+    process = begin(out)
     while len(list(tmp_path.glob(".parts/scores/*.parquet"))) < 5:
         time.sleep(0.005)
     process.kill()
-    process.wait()
+    process.join()
     kept = len(list(tmp_path.glob(".parts/scores/*.parquet"))) * 5
     (tmp_path / "asked").unlink()
-    assert audit(out).wait(timeout=60) == 0
+    assert ended(begin(out)) == 0
     assert len((tmp_path / "asked").read_text().split()) <= 199 - kept + 1
 
 
@@ -152,7 +118,7 @@ def test_a_second_process_is_told_to_wait(tmp_path: Path) -> None:
     assert "Another process is working in" in done.stderr
 
 
-def test_damaged_parts_are_done_again_and_reported(tmp_path: Path) -> None:
+def test_damaged_parts_are_done_again_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "s.parquet"
     with runs.open_run(out, "length", {"model": "a", "task": "x"}) as run:
         list(map_parts(Length(), [["a", None], ["", "bad"]], run.parts))
@@ -161,6 +127,7 @@ def test_damaged_parts_are_done_again_and_reported(tmp_path: Path) -> None:
     second.write_bytes(second.read_bytes().replace(b"PAR1", b"PAR2", 1))
     assert finish(out)["score"].to_list() == [1.0, None, None, None]
     assert runs.read_manifest(tmp_path)["s"]["damaged_parts_redone"] == 2
+    assert capsys.readouterr().err == "2 damaged parts were noticed by checksum and done again.\n"
 
 
 def test_no_room_and_no_right(tmp_path: Path) -> None:

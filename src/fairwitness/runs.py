@@ -30,6 +30,7 @@ from fairwitness.errors import InputError, RunError
 from fairwitness.files import content_hash, disk_errors, file_hash, sweep, write_text
 from fairwitness.parts import Parts
 from fairwitness.places import mirror_of
+from fairwitness.progress import say
 from fairwitness.version import __version__
 
 MANIFEST = "run.json"
@@ -71,6 +72,8 @@ class Run:
         )
         _update_manifest(self.folder, self.name, self.entry)
         self.parts.clear()
+        if damaged := self.parts.damaged:
+            say(f"{damaged:,} damaged {'part was' if damaged == 1 else 'parts were'} noticed by checksum and done again.")
 
 
 @contextmanager

@@ -152,6 +152,11 @@ def test_kill_minus_nine_and_resume(tmp_path: Path, groups: Path, context_pool: 
         whole = generate_contexts(config(tmp_path, server, groups, context_pool, **more, ask="again"))
         assert len(whole.rows) == 120
         assert len(server.record.bodies) <= 120 + made.counts["failed"]
+        elsewhere = {"output_dir": tmp_path / "calm", "cache": tmp_path / "calm.sqlite"}
+        calm = generate_contexts(config(tmp_path, server, groups, context_pool, **more, **elsewhere)).ledger
+        assert whole.ledger["answered"] + whole.ledger["cached"] == calm["answered"] == 120
+        assert whole.ledger["tokens_before"] > 0
+        assert whole.ledger["tokens"] + whole.ledger["tokens_before"] == calm["tokens"], "all lives are in the ledger"
 
 
 def test_failures_are_counted_and_filled_by_the_next_run(tmp_path: Path, groups: Path, context_pool: Path) -> None:

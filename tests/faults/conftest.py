@@ -16,8 +16,8 @@ from ..models.tiny_folders import tiny_folder
 from ..servers.generation import GenerationServer, serving, unique
 
 REPOSITORY = Path(__file__).parents[2]
-# What depends on the moment of the run and not on its answer: when, and (in a datasheet) what was paid for in this life.
-_NOT_COMPARED = {"run.json", ".lock", "report.html", "cassette.parquet", "DATASHEET.md"}
+# What depends on the moment of the run and not on its answer. A datasheet does not: it says what all lives together paid.
+_NOT_COMPARED = {"run.json", ".lock", "report.html", "cassette.parquet"}
 
 Life = Callable[..., list[dict[str, Any]]]
 

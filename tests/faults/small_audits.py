@@ -184,7 +184,10 @@ def suite(folder: Path, _model: Path) -> None:
 
 
 def kosbi(folder: Path, _model: Path) -> None:
-    """The whole authoring loop, with a service (its address is in the environment) and two annotators who are never tired."""
+    """The whole authoring loop, with a service (its address is in the environment) and two annotators who are never tired.
+
+    What was on its way at a kill is asked again, as `--ask again` does; left as it is by default, it is a failure that is counted.
+    """
     from fairwitness.authoring.annotation_store import AnnotationStore
     from fairwitness.authoring.loop import run_loop
     from fairwitness.authoring.loop_config import read_loop
@@ -232,6 +235,7 @@ api_url = "{os.environ["FAULTS_SERVICE"]}"
 model = "m"
 language = "en"
 cache = "{inputs / "answers.sqlite"}"
+ask = "again"
 near_duplicate = 2.0
 [contexts]
 num_generations = 3

@@ -18,12 +18,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import matplotlib.backends.backend_agg
 import matplotlib.figure  # noqa: F401
+import pandas  # noqa: F401 - PyArrow asks for it when it turns columns into arrays
 import polars  # noqa: F401
+import profanity_check  # noqa: F401
+import pyarrow.compute
 import pyarrow.parquet  # noqa: F401
+import scipy.stats  # noqa: F401
 import torch
-import transformers.models.llama.modeling_llama  # noqa: F401
+import transformers.models.llama.modeling_llama
+import transformers.models.llama.tokenization_llama  # noqa: F401
+from tests.authoring import conftest as _demonstrations  # noqa: F401
 from tests.faults.small_audits import AUDITS
+from tests.graphs import toy as _toy  # noqa: F401
 
 import fairwitness.audits.counterfactual
 import fairwitness.audits.crows

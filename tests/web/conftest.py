@@ -56,6 +56,16 @@ def browsers(tmp_path: Path) -> Iterator[Callable[[], Any]]:
         browser.quit()
 
 
+def until(browser: Any, condition: Callable[[Any], Any]) -> float:
+    """Wait for something on a page that may be changing under our eyes, and say how long it took."""
+    from selenium.common.exceptions import StaleElementReferenceException
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    began = time.monotonic()
+    WebDriverWait(browser, 20, poll_frequency=0.02, ignored_exceptions=[StaleElementReferenceException]).until(condition)
+    return time.monotonic() - began
+
+
 def free_port() -> int:
     """A port that nobody listens on."""
     with socket.socket() as free:
@@ -65,10 +75,10 @@ def free_port() -> int:
 
 def wait_for(url: str) -> None:
     """Wait until a server answers."""
-    for _ in range(300):
+    for _ in range(1500):
         try:
             urlopen(url)
             return
         except URLError:
-            time.sleep(0.1)
+            time.sleep(0.02)
     raise AssertionError(f"{url} does not answer")

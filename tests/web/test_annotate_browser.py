@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.authoring.test_annotation_store import sentences
-from tests.web.conftest import free_port, wait_for
+from tests.web.conftest import free_port, until, wait_for
 
 SCRIPT = "<script>document.title='broken'</script> 글자 그대로 보여야 합니다."
 
@@ -53,17 +53,10 @@ def done(browser) -> int:
 def save(browser, *keys: str) -> None:
     """Press keys, then Enter, and wait for the next text."""
     from selenium.webdriver.common.keys import Keys
-    from selenium.webdriver.support.ui import WebDriverWait
 
     before = done(browser)
     press(browser, *keys, Keys.ENTER)
-    WebDriverWait(browser, 20, ignored_exceptions=_stale()).until(lambda b: done(b) == before + 1)
-
-
-def _stale() -> list[type[Exception]]:
-    from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
-
-    return [StaleElementReferenceException, NoSuchElementException]
+    until(browser, lambda b: done(b) == before + 1)
 
 
 def shot(browser, name: str) -> None:
@@ -77,7 +70,6 @@ def shot(browser, name: str) -> None:
 def test_two_annotators_and_a_lead(served: tuple[dict[str, str], Path], browsers, tmp_path: Path) -> None:
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
-    from selenium.webdriver.support.ui import WebDriverWait
 
     links, _ = served
     base = links["ann"].partition("/enter")[0]
@@ -85,7 +77,7 @@ def test_two_annotators_and_a_lead(served: tuple[dict[str, str], Path], browsers
     ann.get(f"{base}/enter?language=ko")
     shot(ann, "1_enter_ko")
     ann.find_element(By.ID, "token").send_keys(links["ann"].partition("token=")[2], Keys.ENTER)
-    WebDriverWait(ann, 20).until(lambda b: b.find_elements(By.ID, "answer"))
+    until(ann, lambda b: b.find_elements(By.ID, "answer"))
     assert ann.title == "주석 작업", "the script in the text did not run"
     assert SCRIPT in ann.find_element(By.CLASS_NAME, "text").text
     shot(ann, "2_task_ko")
@@ -97,19 +89,17 @@ def test_two_annotators_and_a_lead(served: tuple[dict[str, str], Path], browsers
 
     # ann: an empty answer is refused; a first answer is taken back; then all twenty, the first unsafe.
     press(ann, Keys.ENTER)
-    WebDriverWait(ann, 20).until(lambda b: b.find_elements(By.CSS_SELECTOR, ".said.bad"))
+    until(ann, lambda b: b.find_elements(By.CSS_SELECTOR, ".said.bad"))
     save(ann, "1")
     press(ann, "z")
-    WebDriverWait(ann, 20, ignored_exceptions=_stale()).until(lambda b: done(b) == 0)
+    until(ann, lambda b: done(b) == 0)
     save(ann, "2", "a", "s")
     for _ in range(19):
         save(ann, "1")
     # bob: skips the first, answers nineteen, and gets the first again at the end; he finds it safe.
     first = bob.find_element(By.NAME, "item").get_attribute("value")
     press(bob, "x")
-    WebDriverWait(bob, 20, ignored_exceptions=_stale()).until(
-        lambda b: b.find_element(By.NAME, "item").get_attribute("value") != first
-    )
+    until(bob, lambda b: b.find_element(By.NAME, "item").get_attribute("value") != first)
     for _ in range(19):
         save(bob, "1")
     assert bob.find_element(By.NAME, "item").get_attribute("value") == first
@@ -123,7 +113,7 @@ def test_two_annotators_and_a_lead(served: tuple[dict[str, str], Path], browsers
     press(lead, "2", "s")
     shot(lead, "6_adjudicate_en")
     press(lead, Keys.ENTER)
-    WebDriverWait(lead, 20, ignored_exceptions=_stale()).until(lambda b: b.find_element(By.ID, "left").text == "0")
+    until(lead, lambda b: b.find_element(By.ID, "left").text == "0")
 
     exported = tmp_path / "exported.json"
     words = ["kosbi", "annotate", "--store", served[1], "--export_fname", exported]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.report.made_runs import LONG, SCRIPT, fairness_run, predictions, zero_shot_run
+from tests.web.conftest import until
 
 from fairwitness.audits.reporting import ReportConfig, write_report
 
@@ -43,7 +44,6 @@ def colours(browser: Any) -> tuple[str, str]:
 def test_the_report_in_a_browser(page: str, browsers: Callable[[], Any]) -> None:
     from selenium.webdriver import ActionChains
     from selenium.webdriver.common.keys import Keys
-    from selenium.webdriver.support.ui import WebDriverWait
 
     browser = browsers()
     browser.get(page)
@@ -53,14 +53,14 @@ def test_the_report_in_a_browser(page: str, browsers: Callable[[], Any]) -> None
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", hint)
     ActionChains(browser).move_to_element(hint).perform()
     tip = find(browser, "#tip")
-    WebDriverWait(browser, 5).until(lambda b: "on" in tip.get_attribute("class"))
+    until(browser, lambda b: "on" in tip.get_attribute("class"))
     assert "95 % interval" in tip.text
     assert "n = " in tip.text
     ActionChains(browser).move_to_element(find(browser, "h1")).perform()
 
     # The same by keyboard alone: focus moves from mark to mark.
     browser.execute_script("document.querySelectorAll('svg .hint')[1].focus()")
-    WebDriverWait(browser, 5).until(lambda b: "on" in tip.get_attribute("class"))
+    until(browser, lambda b: "on" in tip.get_attribute("class"))
     first = tip.text
     ActionChains(browser).send_keys(Keys.TAB).perform()
     assert tip.text != first

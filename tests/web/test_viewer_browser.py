@@ -3,14 +3,13 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from benchmarks.viewing import ROWS, million_rows
 from tests.report.made_runs import fairness_run, predictions, unfinished_run, zero_shot_run
-from tests.web.conftest import free_port, wait_for
+from tests.web.conftest import free_port, until, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -40,15 +39,6 @@ def one(browser: Any, selector: str) -> Any:
 def total(browser: Any) -> int:
     words = one(browser, "#total").text.split()
     return int(words[0].replace(",", "")) if words else -1
-
-
-def until(browser: Any, condition: Callable[[Any], Any]) -> float:
-    """Wait for something, and say how long it took."""
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    began = time.monotonic()
-    WebDriverWait(browser, 20, poll_frequency=0.02).until(condition)
-    return time.monotonic() - began
 
 
 @pytest.mark.slow

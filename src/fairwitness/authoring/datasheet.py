@@ -214,8 +214,8 @@ def _ledger(ledger: Mapping[str, Any]) -> str:
     if not ledger:
         return "not recorded"
     total = {name: ledger.get(name, 0) + ledger.get(f"{name}_before", 0) for name in ("tokens", "cost")}
-    counts = ", ".join(f"{name} {ledger[name]:,}" for name in ("calls", "answered", "cached", "failed") if name in ledger)
-    return f"{counts}, tokens {total['tokens']:,}, cost {total['cost']:,.4f}"
+    answers, failed = ledger.get("answered", 0) + ledger.get("cached", 0), ledger.get("failed", 0)
+    return f"answers {answers:,}, failed {failed:,}, tokens {total['tokens']:,}, cost {total['cost']:,.4f}"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

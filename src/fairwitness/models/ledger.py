@@ -34,26 +34,40 @@ class Ledger:
     """Tokens of the answers that came from the disk: used by earlier runs, killed ones too."""
     cost_before: float = 0.0
     """Money that those answers cost when they were paid for."""
+    _paid: set[str] = field(default_factory=set, repr=False, compare=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
-    def add_cached(self, before: Usage | None = None) -> None:
-        """Count an answer from the disk, with what it used when it was paid for; a twin in flight has used nothing."""
-        tokens, cost = before or Usage()
+    def add_cached(self, name: str = "", before: Usage | None = None) -> None:
+        """Count an answer from the disk, with what it used when it was paid for; a twin in flight has used nothing.
+
+        However often an answer is looked up, and whether it was paid for before or in this life, it is counted as paid once.
+        """
         with self._lock:
             self.cached += 1
+            tokens, cost = self._once(name, before)
             self.tokens_before += tokens
             self.cost_before += cost
 
-    def add(self, *, calls: int = 0, retries: int = 0, answered: int = 0, failed: int = 0, usage: Usage | None = None) -> None:
+    def add(self, *, calls: int = 0, retries: int = 0, failed: int = 0) -> None:
         """Count more of each."""
-        tokens, cost = usage or Usage()
         with self._lock:
             self.calls += calls
             self.retries += retries
-            self.answered += answered
             self.failed += failed
+
+    def add_answer(self, name: str, usage: Usage) -> None:
+        """Count an answer that just came, and what it used."""
+        with self._lock:
+            self.answered += 1
+            tokens, cost = self._once(name, usage)
             self.tokens += tokens
             self.cost += cost
+
+    def _once(self, name: str, usage: Usage | None) -> Usage:
+        if usage is None or not any(usage) or name in self._paid:
+            return Usage()
+        self._paid.add(name)
+        return usage
 
     def as_dict(self) -> dict[str, int | float]:
         """The counts as plain values, for run.json."""

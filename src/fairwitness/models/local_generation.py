@@ -70,9 +70,10 @@ class LocalGenerator:
     def _answer(self, requests: Sequence[Request]) -> list[Answer]:
         answers: dict[int, Answer] = {}
         for place, request in enumerate(requests):
-            stored = self.cache.get(self._name(request)) if self.cache else None
+            name = self._name(request)
+            stored = self.cache.get(name) if self.cache else None
             if stored is not None:
-                self.ledger.add_cached()
+                self.ledger.add_cached(name, _usage(stored.payload))
                 answers[place] = Answer(stored.payload, stored.error, cached=True)
         # Prompts of like length together: less padding.
         new = sorted(
@@ -85,9 +86,11 @@ class LocalGenerator:
         return [answers[place] for place in range(len(requests))]
 
     def _keep(self, request: Request, payload: dict[str, Any]) -> Answer:
+        name = self._name(request)
         if self.cache is not None:
-            self.cache.put(self._name(request), "local", payload)
-        self.ledger.add(calls=1, answered=1, usage=Usage(tokens=payload["read"] + payload["written"]))
+            self.cache.put(name, "local", payload)
+        self.ledger.add(calls=1)
+        self.ledger.add_answer(name, _usage(payload))
         return Answer(payload, attempts=1)
 
     def _name(self, request: Request) -> str:
@@ -170,6 +173,10 @@ def _within_top_p(log_p: Any, top_p: float) -> Any:
 def _payload(tokenizer: Any, tokens: Any, read: int) -> dict[str, Any]:
     text = tokenizer.decode(tokens, skip_special_tokens=True)
     return {"text": text, "read": read, "written": int((tokens != tokenizer.pad_token_id).sum())}
+
+
+def _usage(payload: dict[str, Any]) -> Usage:
+    return Usage(tokens=payload["read"] + payload["written"])
 
 
 def _step(

@@ -277,7 +277,7 @@ class Client:
             return twin
         stored = self.cache.get(name) if self.cache else None
         if stored is not None:
-            self.ledger.add_cached(self.service.usage(stored.payload) if stored.error is None else None)
+            self.ledger.add_cached(name, self.service.usage(stored.payload) if stored.error is None else None)
             return _settled(Answer(stored.payload, stored.error, cached=True))
         if name in self._doubtful:
             self.ledger.add(failed=1)
@@ -306,7 +306,7 @@ class Client:
         """What a try means for its job: an answer, or the seconds until the next try."""
         patience = self.limits.patience
         if outcome.step is Next.TAKE:
-            self.ledger.add(answered=1, usage=self.service.usage(outcome.payload))
+            self.ledger.add_answer(job.name, self.service.usage(outcome.payload))
             job.future.set_result(Answer(outcome.payload, attempts=job.attempts))
             return None
         if outcome.step is Next.STOP:
