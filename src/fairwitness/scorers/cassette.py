@@ -122,13 +122,15 @@ def read_cassette(path: Path) -> tuple[pl.DataFrame, dict[str, Any]]:
     about = _facts_of((table.schema.metadata or {}).get(b"fairwitness"))
     if about.get("format") != FORMAT:
         raise InputError(f"{path} is not a cassette ({FORMAT}). Record one with: fairwitness counterfactual record")
-    if lacking := [name for name in COLUMNS if name not in table.column_names]:
-        raise InputError(f"{path} is a cassette without its column '{lacking[0]}'; it may be damaged.")
     try:
-        table.validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise InputError(f"{path} is a cassette with a text that is not UTF-8; it may be damaged ({str(error)[:120]}).") from error
-    return pl.DataFrame(table.select(list(COLUMNS))), about
+        # The columns alone: names and notes beside them may be no text, on which polars ends the process.
+        rows = pa.table({name: table.column(name) for name in COLUMNS})
+        rows.validate(full=True)
+        return pl.DataFrame(rows), about
+    except (KeyError, pa.ArrowInvalid, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path} is a cassette that lacks a column or holds no text; it may be damaged ({str(error)[:120]})."
+        ) from error
 
 
 def _facts_of(metadata: bytes | None) -> dict[str, Any]:
