@@ -13,6 +13,7 @@ from fairwitness.models.devices import choose_device, choose_dtype
 from fairwitness.models.loading import fingerprint
 
 from .tiny_folders import byte_tokenizer, tiny_folder
+from .tiny_gguf import tiny_gguf
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +28,21 @@ def test_a_folder_loads_and_scores_texts(folder: Path) -> None:
     assert all(value < 0 for a in answer for value in a.logprob_sum)
     joint = lm.logprobs(["The capital of France is"], [[" Paris", " Rome"]], joint=True)
     assert joint[0].logprob_sum == pytest.approx(answer[0].logprob_sum, abs=1e-4)
+
+
+def test_a_gguf_file_scores_as_the_folder_does_and_draws_no_bar(
+    folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from transformers import modeling_gguf_pytorch_utils as gguf
+    from transformers.utils import logging
+
+    path, bar, shown = tiny_gguf(tmp_path / "tiny.gguf"), gguf.tqdm, logging.is_progress_bar_enabled()
+    capfd.readouterr()
+    answers = [load(str(name), device="cpu", dtype="float32").logprobs(["abc"], [["de", "f"]])[0] for name in (path, folder)]
+    assert answers[0].logprob_sum == pytest.approx(answers[1].logprob_sum, abs=1e-4)
+    assert capfd.readouterr().err == ""
+    assert gguf.tqdm is bar
+    assert logging.is_progress_bar_enabled() == shown
 
 
 def test_half_precision_is_close_and_sums_stay_float32(folder: Path) -> None:
