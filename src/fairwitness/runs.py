@@ -114,8 +114,8 @@ def open_run(
         if entry is None:
             parts.clear()
             entry = {"kind": kind, "question": question, "status": "running", "outputs": {}, "started": _now()}
-        entry = entry | {"kind": kind, "versions": versions(), "command": _command(), "data": dict(data or {})}
-        entry["inputs"] = {name: str(Path(path).resolve()) for name, path in (inputs or {}).items() if path is not None}
+        entry = entry | {"kind": kind, "versions": versions(), "command": _command()}
+        entry |= {"data": dict(data or {}), "inputs": _places(inputs)}
         run = Run(folder, name, entry, parts)
         if run.sealed:
             parts.clear()  # a kill between sealing and clearing left them
@@ -143,6 +143,7 @@ def note(
     *,
     counts: Mapping[str, int] | None = None,
     data: Mapping[str, str] | None = None,
+    inputs: Mapping[str, Path | str | None] | None = None,
     **facts: Any,
 ) -> None:
     """Record what a command that is done in one go has written. Such a command may always be repeated: the last one is recorded.
@@ -156,8 +157,12 @@ def note(
         with disk_errors(folder):
             sweep(folder)
         entry = {"kind": kind, "question": asked, "status": "running", "outputs": {}, "started": _now(), "versions": versions()}
-        entry |= {"command": _command(), "data": dict(data or {})}
+        entry |= {"command": _command(), "data": dict(data or {}), "inputs": _places(inputs)}
         Run(folder, name, entry, _parts_of(folder, name, asked)).seal(outputs, counts or {}, **facts)
+
+
+def _places(inputs: Mapping[str, Path | str | None] | None) -> dict[str, str]:
+    return {name: str(Path(path).resolve()) for name, path in (inputs or {}).items() if path is not None}
 
 
 def _stopped(run: Run, earlier: dict[str, Any] | None, reason: str) -> None:

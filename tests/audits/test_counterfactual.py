@@ -17,7 +17,9 @@ from fairwitness.audits import lifeboat
 from fairwitness.audits.counterfactual import AnalyzeConfig, CounterfactualConfig, analyze, counterfactual
 from fairwitness.audits.counterfactual_steps import ExpandConfig, ScoreConfig, TemplatesConfig, expand, make_templates, score
 from fairwitness.errors import EvidenceError, FairWitnessError, InputError, RunError, ServiceError
+from fairwitness.files import file_hash
 from fairwitness.models.service import IN_DOUBT
+from fairwitness.runs import read_manifest
 
 
 @pytest.fixture(autouse=True)
@@ -213,6 +215,9 @@ def test_lifeboat(tmp_path: Path, expanded: Path) -> None:
     result = lifeboat.calibrate(lifeboat.CalibrateConfig(cassette=tape, in_=expanded, out=tmp_path / "boat" / "cal.json"))
     assert any("variance" in line for line in result.facts["cannot_be_replaced"]), "hashes cannot be predicted from words"
     assert result.tables["by_group"].height > 20
+    entry = read_manifest(tmp_path / "boat")["cal"]
+    assert set(entry["inputs"]) == {"cassette", "in"}
+    assert {file_hash(Path(path)) for path in entry["inputs"].values()} == set(entry["data"].values())
     scores = tmp_path / "boat" / "calibrated.parquet"
     score(ScoreConfig(in_=expanded, out=scores, scorer=f"calibrated:{tmp_path / 'boat' / 'cal.json'}"))
     assert pl.read_parquet(scores)["score"].is_between(0, 1).all()
