@@ -78,12 +78,15 @@ def lines_chart(scores: pl.DataFrame, category: str, path: Path, *, most: int = 
     groups = [name for name in rows["role"].unique(maintain_order=True).to_list() if name] + (
         [""] if (rows["role"] == "").any() else []
     )
+    units = rows.select("unit", "sentiment").unique("unit", maintain_order=True)
+    rows = rows.select("unit", "role", "score")
     across = min(3, len(groups))
     down = -(-len(groups) // across)
     figure, axes = new_figure(3.3 * across, 0.6 + 2.1 * down, nrows=down, ncols=across, sharex=True, sharey=True, squeeze=False)
     for place, group in enumerate(groups):
         axis = axes[place // across][place % across]
-        _draw_lines(axis, rows.filter(pl.col("role") == group), most)
+        # A template that was not made for a group leaves a gap in its line.
+        _draw_lines(axis, units.join(rows.filter(pl.col("role") == group), on="unit", how="left", maintain_order="left"), most)
         axis.set_title(group or "control", fontsize=10, loc="left")
     for place in range(len(groups), across * down):
         axes[place // across][place % across].set_visible(False)
