@@ -144,6 +144,8 @@ def _require_causal(name: str, source: str, extra: dict[str, Any]) -> None:
     if getattr(config, "is_encoder_decoder", False) or not causal or config.model_type not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         what = architectures[0] if architectures else config.model_type
         hint = " `fairwitness stereoset eval` takes masked models." if _masked(config) else ""
+        if what.endswith("ForSequenceClassification"):
+            hint = f" `fairwitness counterfactual run --scorer hf:{name}` takes classifiers."
         raise ModelError(f"'{name}' is a {what}, not a causal language model, so it gives no probability of a next word.{hint}")
 
 
