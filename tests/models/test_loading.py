@@ -102,7 +102,7 @@ def test_a_classifier_is_refused_because_its_head_would_be_random(tmp_path: Path
     small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "vocab_size": 259}
     AutoModelForSequenceClassification.from_config(AutoConfig.for_model("llama", **small)).save_pretrained(tmp_path)
     byte_tokenizer().save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match="LlamaForSequenceClassification, not a causal.*--scorer hf:"):
+    with pytest.raises(ModelError, match=r"LlamaForSequenceClassification, not a causal.*--scorer hf:"):
         load(str(tmp_path), device="cpu")
     config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
     (tmp_path / "config.json").write_text(json.dumps(config | {"architectures": ["LlamaForCausalLM"]}), encoding="utf-8")
