@@ -1,7 +1,7 @@
 """How many gradient evaluations Integrated Gradients needs on the built-in model, for each baseline, and what fixed steps miss.
 
 With FAIRWITNESS_SHARED set the texts are real (half HateXplain posts, half HateCheck cases), else made up. BENCH_IG_ROWS (12) says
-how many; BENCH_IG_BASELINES ("mean,blank,eos,pad") which baselines. Gaps are medians over the texts.
+how many; BENCH_IG_BASELINES ("mean,blank,eos,pad") which baselines.
 """
 
 import csv
@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fairwitness.explain.integrated_gradients import Prompt, Settings, attribute
+from benchmarks.figures import HEAD, figure
+from fairwitness.explain.integrated_gradients import Attribution, Prompt, Settings, attribute
 from fairwitness.models.prompting import text_spans
 from fairwitness.scorers.zero_shot import ZeroShot
 
@@ -49,25 +50,38 @@ def main() -> None:
     scorer = ZeroShot(dtype="float32", task="hate")
     prompts = prompts_of(scorer, texts(ROWS))
     length = np.mean([prompt.last - prompt.first for prompt in prompts])
-    print(f"{ROWS} texts of {length:.0f} tokens, SmolLM2-135M, float32, tolerance 5 %, at most 256 evaluations.\n")
-    print("| baseline, path, rule | gap | evaluations, median / 95 % | converged | seconds a row |\n|---|---|---|---|---|")
+    print(f"{ROWS} texts of {length:.0f} tokens, SmolLM2-135M, float32, tolerance 5 %, at most 256 evaluations a text.\n")
+    print(HEAD)
     for baseline in BASELINES:
-        report(scorer, prompts, Settings(baseline=baseline))
-        for steps in (16, 32):
-            report(scorer, prompts, Settings(baseline=baseline, rule="midpoint", steps=steps))
-    report(scorer, prompts[: max(2, ROWS // 4)], Settings(baseline="zero", rule="published", path="prompt", steps=32))
+        settings = Settings(baseline=baseline)
+        found, remark = explained(scorer, prompts, settings)
+        steps = [answer.steps for answer in found]
+        remark = f"95 % of texts within {np.quantile(steps, 0.95):.0f}; {remark}"
+        print(figure(f"evaluations, from {baseline}, {settings.rule}", steps, "a text", remark=remark), flush=True)
+        if settings == Settings():
+            share = 100 * float(np.mean([answer.converged for answer in found]))
+            print(figure(f"texts that converge within {settings.max_steps}, the default", [share], "%", at_least=95))
+        for count in (16, 32):
+            print(gaps(scorer, prompts, Settings(baseline=baseline, rule="midpoint", steps=count)), flush=True)
+    published = Settings(baseline="zero", rule="published", path="prompt", steps=32)
+    print(gaps(scorer, prompts[: max(2, ROWS // 4)], published))
 
 
-def report(scorer: ZeroShot, prompts: list[Prompt], settings: Settings) -> None:
-    """One line of the table."""
+def explained(scorer: ZeroShot, prompts: list[Prompt], settings: Settings) -> tuple[list[Attribution], str]:
+    """The attributions, and in words how they went."""
     start = time.perf_counter()
     found = attribute(scorer.lm, prompts, scorer.labels, settings)
     seconds = (time.perf_counter() - start) / len(prompts)
-    gaps, steps = [answer.gap for answer in found], [answer.steps for answer in found]
-    name = f"{settings.baseline}, {settings.path}, {settings.rule}"
-    spent = f"{np.median(steps):.0f} / {np.quantile(steps, 0.95):.0f}"
-    converged = f"{sum(answer.converged for answer in found)} of {len(found)}"
-    print(f"| {name} | {np.nanmedian(gaps):.1%} | {spent} | {converged} | {seconds:.2g} |", flush=True)
+    gap = np.nanmedian([answer.gap for answer in found])
+    converged = sum(answer.converged for answer in found)
+    return found, f"{converged} of {len(found)} converged, gap {gap:.1%}, {seconds:.2g} s a text"
+
+
+def gaps(scorer: ZeroShot, prompts: list[Prompt], settings: Settings) -> str:
+    """One line about a rule with fixed steps: how far its sums miss the whole."""
+    found, remark = explained(scorer, prompts, settings)
+    what = f"gap, from {settings.baseline}, {settings.rule}, {settings.steps} steps over the {settings.path}"
+    return figure(what, [100 * answer.gap for answer in found if answer.gap == answer.gap], "%", remark=remark)
 
 
 if __name__ == "__main__":

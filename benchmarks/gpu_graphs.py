@@ -16,11 +16,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 import numpy as np
 import torch
 
-from fairwitness.graphs.catgcn import CatGCNSettings
 from fairwitness.graphs.generator import generate
-from fairwitness.graphs.rhgn import RHGNSettings
-from fairwitness.graphs.runner import Experiment, run_experiment
-from fairwitness.graphs.trainer import TrainSettings
+from fairwitness.graphs.runner import run_experiment
+from fairwitness.graphs.settings import CatGCNSettings, Experiment, RHGNSettings, TrainSettings
 
 # The seed's flags for Alibaba.
 CATGCN = CatGCNSettings(graph_layer="pna", nfm_units="none", gnn_units="none", dropout=0.1, balance_ratio=0.7)

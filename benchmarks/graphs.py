@@ -22,11 +22,12 @@ import torch
 import torch.nn.functional as F
 
 from benchmarks.figures import HEAD, figure
-from fairwitness.graphs.catgcn import CatGCN, CatGCNSettings
+from fairwitness.graphs.catgcn import CatGCN
 from fairwitness.graphs.columns import Codes
 from fairwitness.graphs.learners import Neighbourhoods, WholeGraph
 from fairwitness.graphs.published import Layout, load_published
-from fairwitness.graphs.rhgn import ATTRIBUTE_SCALE, RHGN, RHGNSettings
+from fairwitness.graphs.rhgn import ATTRIBUTE_SCALE, RHGN
+from fairwitness.graphs.settings import CatGCNSettings, RHGNSettings
 from fairwitness.graphs.user_graph import AttributeTable, Relations, UserGraph
 from fairwitness.graphs.vectors import value_vectors
 

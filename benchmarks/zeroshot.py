@@ -2,14 +2,15 @@
 
 The floor: the operations that must be done once (every token behind the shared instruction through every linear layer, attention,
 the vocabulary where a label token is scored) over the matrix-product rate measured in this run for the model's own shapes.
-With FAIRWITNESS_SHARED set the comments are real (HateXplain), else made up. BENCH_ROWS (200) says how many.
+With FAIRWITNESS_SHARED set the comments are real (HateXplain), else made up. BENCH_ROWS (200) says how many. The slow peers see a
+seventh of them, spread evenly over all lengths.
 """
 
 import csv
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,15 +18,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.figures import HEAD, beside, figure, ratio
+from benchmarks.figures import HEAD, beside, figure, ratio, seconds
 from fairwitness.explain.integrated_gradients import Prompt, Settings, attribute
 from fairwitness.models import plain_pass
 from fairwitness.models.devices import multiplies_bfloat16
 from fairwitness.models.prompting import text_spans
+from fairwitness.models.quiet import quiet
 from fairwitness.scorers.zero_shot import ZeroShot
 
 ROWS = int(os.environ.get("BENCH_ROWS", "200"))
-FEW = max(4, ROWS // 8)
+BLOCK = 4  # lm-eval's batch of 8: four rows of about one length, two labels each
 
 
 def comments(n: int) -> list[str]:
@@ -46,6 +48,20 @@ def timed(work: Callable[[], Any], repeats: int = 1) -> tuple[float, Any]:
         result = work()
         best = min(best, time.perf_counter() - start)
     return best, result
+
+
+def spread(lengths: list[int]) -> list[int]:
+    """A seventh of the rows for the slow peers: runs of four neighbours in length, at even distances from short to long.
+
+    Their mean length is that of all rows, and a batch of theirs is padded no more than it would be among all.
+
+    >>> spread([5, 1, 4, 2, 3, 9, 8, 7])
+    [4, 2, 0, 7]
+    """
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    blocks = max(1, round(len(order) / 7 / BLOCK))
+    starts = [round((block + 0.5) / blocks * len(order) - BLOCK / 2) for block in range(blocks)]
+    return [row for start in starts for row in order[start : start + BLOCK]]
 
 
 def matmul_rate(scorer: ZeroShot, rows: int = 1024) -> float:
@@ -121,10 +137,11 @@ def lm_eval(scorer: ZeroShot, texts: list[str], dtype: str) -> float | None:
     return len(texts) / seconds
 
 
-def captum_attributes(scorer: ZeroShot, prompts: list[Prompt], steps: int) -> Callable[[], object] | None:
-    """Captum's LayerIntegratedGradients on the same prompts, a label at a time, internal_batch_size 8.
+def captum_attributes(scorer: ZeroShot, prompts: list[Prompt], steps: int, path: str) -> Callable[[], list[np.ndarray]] | None:
+    """Captum's LayerIntegratedGradients on the same prompts, a label at a time, internal_batch_size 8; None without captum.
 
-    On the model as transformers loads it, with frozen weights: ours has been given quicker norms and gates.
+    On the model as transformers loads it, with frozen weights: ours has been given quicker norms and gates. What shall not move
+    (the label, and with the path `text` the instruction) has its own tokens as baseline, so the path is ours.
     """
     try:
         from captum.attr import LayerIntegratedGradients
@@ -134,51 +151,72 @@ def captum_attributes(scorer: ZeroShot, prompts: list[Prompt], steps: int) -> Ca
 
     from fairwitness.models import smollm2
 
-    model = AutoModelForCausalLM.from_pretrained(smollm2.folder(), dtype=torch.float32).eval().requires_grad_(False)
+    with quiet():
+        model = AutoModelForCausalLM.from_pretrained(smollm2.folder(), dtype=torch.float32).eval().requires_grad_(False)
+    blank = scorer.lm.tokenizer.pad_token_id
 
-    def attribute_label(prompt: Prompt, label: list[int]) -> Any:
+    def attribute_label(prompt: Prompt, label: list[int]) -> np.ndarray:
         def value(ids: torch.Tensor) -> torch.Tensor:
             logits = model(input_ids=ids, use_cache=False).logits[:, -len(label) - 1 : -1].log_softmax(-1)
             return logits.gather(2, torch.tensor(label).expand(len(ids), -1)[..., None]).sum((1, 2))
 
+        first, last = moving(prompt, path)
         ids = torch.tensor([[*prompt.tokens, *label]])
-        start = torch.cat([torch.zeros(1, len(prompt.tokens), dtype=torch.long), torch.tensor([label])], dim=1)
+        start = ids.clone()
+        start[:, first:last] = blank
         explainer = LayerIntegratedGradients(value, model.get_input_embeddings())
-        return explainer.attribute(ids, baselines=start, n_steps=steps, method="gausslegendre", internal_batch_size=8)
+        found = explainer.attribute(ids, baselines=start, n_steps=steps, method="gausslegendre", internal_batch_size=8)
+        return found.sum(-1)[0, first:last].numpy()
 
-    return lambda: [attribute_label(prompt, label) for prompt in prompts for label in scorer.labels]
+    def attribute_margin(prompt: Prompt) -> np.ndarray:
+        positive, negative = (attribute_label(prompt, label) for label in scorer.labels)
+        return positive - negative
+
+    return lambda: [attribute_margin(prompt) for prompt in prompts]
 
 
-def explaining(scorer: ZeroShot, texts: list[str], steps: int = 32) -> list[str]:
-    """Integrated Gradients at equal steps, tokens and dtype, ours beside captum, in turn."""
+def moving(prompt: Prompt, path: str) -> tuple[int, int]:
+    """The first of the tokens that move along a path, and the one behind the last."""
+    return (prompt.first, prompt.last) if path == "text" else (0, len(prompt.tokens))
+
+
+def explaining(scorer: ZeroShot, texts: list[str], steps: int = 32) -> Iterator[str]:
+    """Integrated Gradients at equal steps, tokens, dtype and path, ours beside captum, in turn.
+
+    From the pad token, whence the margin runs smoothly; from the end of text it bends so that rounding alone is seen.
+    """
     prompts = []
     for row in scorer.prompted(texts):
         inside = [k for k, span in enumerate(text_spans(scorer.lm, scorer.frames[0], row)) if span is not None]
         prompts.append(Prompt(row.tokens, inside[0], inside[-1] + 1))
-    theirs = captum_attributes(scorer, prompts, steps)
     tokens = np.mean([len(prompt.tokens) for prompt in prompts])
-    lines = []
-    for path, what in (("prompt", "whole prompt"), ("text", "text only, instruction once")):
-        settings = Settings(baseline="eos", rule="gauss", path=path, steps=steps)
+    moved = np.mean([prompt.last - prompt.first for prompt in prompts])
+    remark = f"{len(prompts)} prompts of {tokens:.0f} tokens, {moved:.0f} of them the text"
+    for path, what in (("text", "the text moves"), ("prompt", "the whole prompt moves")):
+        settings = Settings(baseline="pad", rule="gauss", path=path, steps=steps)
         mine = partial(attribute, scorer.lm, prompts, scorer.labels, settings)
-        mine()  # warm
-        ours, captums = beside(mine, theirs or (lambda: None), 2)
-        lines.append(
-            figure(f"IG, ours, {steps} steps, {what}, {tokens:.0f} tokens", [len(prompts) / one for one in ours], "rows/s")
-        )
-        if theirs:
-            rates = [len(prompts) / one for one in captums]
-            lines.append(figure("IG, captum LayerIntegratedGradients, internal batch 8, in turn with it", rates, "rows/s"))
-            lines.append(ratio(f"IG, ours against captum, {what}", ours, captums, at_least=2.5))
-    return lines
+        theirs = captum_attributes(scorer, prompts, steps, path)
+        found = [answer.raw for answer in mine()]  # warm
+        if theirs is None:
+            rates = [len(prompts) / one for one in seconds(mine, 2)]
+            yield figure(f"IG, ours, {steps} steps, {what}", rates, "rows/s", remark=remark)
+            continue
+        said: list[list[np.ndarray]] = []
+        ours, captums = beside(mine, lambda said=said, theirs=theirs: said.append(theirs()), 2)
+        yield figure(f"IG, ours, {steps} steps, {what}", [len(prompts) / one for one in ours], "rows/s", remark=remark)
+        rates = [len(prompts) / one for one in captums]
+        yield figure(f"IG, captum LayerIntegratedGradients, {what}, internal batch 8, in turn with it", rates, "rows/s")
+        yield ratio(f"IG, ours against captum, {what}", ours, captums, at_least=2.5)
+        apart = [float(np.abs(one - other).max() / np.abs(other).max()) for one, other in zip(found, said[-1], strict=True)]
+        yield figure(f"IG, ours and captum's apart, {what}: share of the largest attribution", apart, "", below=1e-3)
 
 
-def against(name: str, figures: dict[str, Any], theirs: float | None, at_least: float | None) -> list[str]:
+def against(name: str, figures: dict[str, Any], theirs: float | None, at_least: float | None, remark: str) -> list[str]:
     """A peer's line, and how many times as fast ours is."""
     if theirs is None:
         return [f"| {name} | not installed | | | | |"]
     times = [rate / theirs for rate in figures["rows_per_s"]]
-    return [figure(name, [theirs], "rows/s"), figure(f"ours against {name}", times, "×", at_least=at_least)]
+    return [figure(name, [theirs], "rows/s", remark=remark), figure(f"ours against {name}", times, "×", at_least=at_least)]
 
 
 def main() -> None:
@@ -191,20 +229,26 @@ def main() -> None:
     print(figure("ours, float32", single["rows_per_s"], "rows/s"))
     remark = f"matrix products {single['gflops']:.0f} GFLOP/s"
     print(figure("ours, float32, share of the floor", single["share"], "%", at_least=60, remark=remark), flush=True)
-    slow, plain = one_at_a_time(scorer, texts[:FEW])
-    same = float(np.mean((plain > 0) == (scores[:FEW] > 0)))
-    apart = float(np.abs(plain - scores[:FEW]).max())
-    print("\n".join(against("one row and label at a time, float32", single, slow, None)), flush=True)
-    harness = lm_eval(scorer, texts[:FEW], "float32")
-    print("\n".join(against("lm-eval HFLM.loglikelihood, batch 8, float32", single, harness, 2.2)), flush=True)
-    print("\n".join(explaining(scorer, texts[: 3 if ROWS >= 100 else 2])), flush=True)
+    lengths = [len(row.tokens) for row in scorer.prompted(texts)]
+    chosen = spread(lengths)
+    few = [texts[row] for row in chosen]
+    mean = np.mean([lengths[row] for row in chosen])
+    even = f"on {len(few)} of the rows, even over all lengths: {mean:.1f} tokens where all have {np.mean(lengths):.1f}"
+    slow, plain = one_at_a_time(scorer, few)
+    same = float(np.mean((plain > 0) == (scores[chosen] > 0)))
+    apart = float(np.abs(plain - scores[chosen]).max())
+    print("\n".join(against("one row and label at a time, float32", single, slow, None, even)), flush=True)
+    harness = lm_eval(scorer, few, "float32")
+    print("\n".join(against("lm-eval HFLM.loglikelihood, batch 8, float32", single, harness, 2.2, even)), flush=True)
+    for line in explaining(scorer, [few[0], few[len(few) // 2], few[-1]]):
+        print(line, flush=True)
     half, half_scores, half_scorer = ours(texts, "bfloat16")
     agree = float(np.mean((half_scores > 0) == (scores > 0)))
     remark = f"matrix products {half['gflops']:.0f} GFLOP/s; decisions equal to float32 {agree:.1%}"
     print(figure("ours, bfloat16", half["rows_per_s"], "rows/s"))
     print(figure("ours, bfloat16, share of its floor", half["share"], "%", at_least=50, remark=remark), flush=True)
-    bfloat = lm_eval(half_scorer, texts[:FEW], "bfloat16")
-    print("\n".join(against("lm-eval HFLM.loglikelihood, batch 8, bfloat16", half, bfloat, 3.0)))
+    bfloat = lm_eval(half_scorer, few, "bfloat16")
+    print("\n".join(against("lm-eval HFLM.loglikelihood, batch 8, bfloat16", half, bfloat, 3.0, even)))
     auto, kind = (half, "bfloat16") if native else (single, "float32")
     times = [rate / slow for rate in auto["rows_per_s"]]
     print(figure(f"ours with `--dtype auto` ({kind} here) against one row and label at a time", times, "×", at_least=6))

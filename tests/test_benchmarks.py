@@ -3,6 +3,7 @@
 import doctest
 import importlib
 
+import numpy as np
 import pytest
 from benchmarks import __main__ as bench
 from benchmarks import cost, figures
@@ -40,6 +41,14 @@ def test_the_cost_model_foretells_the_shape_it_was_not_made_from() -> None:
     assert middle == pytest.approx(cost.MEASURED[1], rel=0.1)
     assert 200e12 < rate < 900e12
     assert fixed > 0
+
+
+def test_the_peers_of_zero_shot_see_rows_of_the_mean_length() -> None:
+    zeroshot = pytest.importorskip("benchmarks.zeroshot")
+    lengths = np.random.default_rng(0).gamma(4, 12, 200).astype(int).tolist()
+    rows = zeroshot.spread(lengths)
+    assert len(rows) == len(set(rows)) == 28
+    assert np.mean([lengths[row] for row in rows]) == pytest.approx(np.mean(lengths), rel=0.03)
 
 
 def test_every_topic_has_a_main() -> None:

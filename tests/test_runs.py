@@ -14,7 +14,7 @@ from tests.small_audit import SECONDS, begin, ended
 
 from fairwitness import runs, tables
 from fairwitness.engine.local import map_parts
-from fairwitness.errors import RunError
+from fairwitness.errors import InputError, RunError
 from fairwitness.files import file_hash
 
 
@@ -168,6 +168,41 @@ def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), runs.open_run(tmp_path / "s.parquet", "k", {}):
         raise KeyboardInterrupt
     assert runs.read_manifest(tmp_path)["s"]["status"] == "running"
+
+
+def stop(error: BaseException, out: Path, question: dict[str, Any], *, restart: bool = False, part: bool = False) -> None:
+    with runs.open_run(out, "k", question, restart=restart) as run:
+        if part:
+            run.parts.write("a", pl.DataFrame({"score": [1.0]}))
+        raise error
+
+
+def refuse(out: Path, question: dict[str, Any], *, restart: bool = False, part: bool = False) -> None:
+    with pytest.raises(InputError):
+        stop(InputError("--threshold is 7."), out, question, restart=restart, part=part)
+
+
+def test_a_refused_run_leaves_the_record_as_it_was(tmp_path: Path) -> None:
+    out = tmp_path / "s.parquet"
+    refuse(out, {"q": 1})
+    assert not (tmp_path / "run.json").exists()
+    finish(out)
+    before = (tmp_path / "run.json").read_bytes()
+    refuse(tmp_path / "t.parquet", {})
+    refuse(out, {"q": 2}, restart=True)
+    assert (tmp_path / "run.json").read_bytes() == before
+
+
+def test_a_run_that_fails_behind_its_first_part_says_why(tmp_path: Path) -> None:
+    out = tmp_path / "s.parquet"
+    refuse(out, {"q": 1}, part=True)
+    entry = runs.read_manifest(tmp_path)["s"]
+    assert (entry["status"], entry["reason"]) == ("failed", "--threshold is 7.")
+    with pytest.raises(KeyboardInterrupt):
+        stop(KeyboardInterrupt(), out, {"q": 1})
+    entry = runs.read_manifest(tmp_path)["s"]
+    assert entry["status"] == "running"
+    assert "reason" not in entry
 
 
 def test_a_command_done_in_one_go_is_noted_beside_an_audit_of_the_same_name(tmp_path: Path) -> None:

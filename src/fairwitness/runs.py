@@ -26,7 +26,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from fairwitness.errors import InputError, RunError
+from fairwitness.errors import FairWitnessError, InputError, RunError
 from fairwitness.files import content_hash, disk_errors, file_hash, sweep, write_text
 from fairwitness.parts import Parts
 from fairwitness.places import mirror_of
@@ -91,6 +91,9 @@ def open_run(
     The same question resumes. Another question beside old results is an error that names the difference, unless `restart`.
     `question` holds everything the result depends on, as JSON values; never a secret. `data` are the hashes of what is read, and
     `inputs` where it lies now: a file that was moved is still the same question.
+
+    A call that is refused (one of our errors) before anything was answered leaves the record as it was; later, the audit is
+    recorded as failed, with the reason. One that was killed or interrupted stays "running". All of them may be asked again.
     """
     folder, name = Path(out).parent, Path(out).stem
     question = json.loads(json.dumps(question, sort_keys=True, default=str))
@@ -102,7 +105,8 @@ def open_run(
             sweep(folder)
         if mirror := mirror_of(folder):
             mirror.bring_run(folder)
-        entry, parts = read_manifest(folder).get(name), _parts_of(folder, name, question)
+        earlier = entry = read_manifest(folder).get(name)
+        parts = _parts_of(folder, name, question)
         if entry is not None and (restart or entry["question"] != question):
             before = _parts_of(folder, name, entry["question"])
             if not restart and (entry["status"] == "done" or not before.empty):
@@ -113,16 +117,21 @@ def open_run(
         if entry is None:
             parts.clear()
             entry = {"kind": kind, "question": question, "status": "running", "outputs": {}, "started": _now()}
-        entry |= {"kind": kind, "versions": versions(), "command": _command(), "data": dict(data or {})}
-        entry["inputs"] = {name: str(Path(path).resolve()) for name, path in (inputs or {}).items() if path is not None}
+        entry = entry | {"kind": kind, "versions": versions(), "command": _command()}
+        entry |= {"data": dict(data or {}), "inputs": _places(inputs)}
         run = Run(folder, name, entry, parts)
         if run.sealed:
             parts.clear()  # a kill between sealing and clearing left them
         else:
             entry["status"] = "running"
+            entry.pop("reason", None)
             _update_manifest(folder, name, entry)
         try:
             yield run
+        except FairWitnessError as error:
+            if entry["status"] == "running":
+                _stopped(run, earlier, str(error))
+            raise
         finally:
             if entry["status"] == "running":
                 entry["seconds"] = round(entry.get("seconds", 0.0) + time.monotonic() - run.started, 3)
@@ -137,6 +146,7 @@ def note(
     *,
     counts: Mapping[str, int] | None = None,
     data: Mapping[str, str] | None = None,
+    inputs: Mapping[str, Path | str | None] | None = None,
     **facts: Any,
 ) -> None:
     """Record what a command that is done in one go has written. Such a command may always be repeated: the last one is recorded.
@@ -150,8 +160,24 @@ def note(
         with disk_errors(folder):
             sweep(folder)
         entry = {"kind": kind, "question": asked, "status": "running", "outputs": {}, "started": _now(), "versions": versions()}
-        entry |= {"command": _command(), "data": dict(data or {})}
+        entry |= {"command": _command(), "data": dict(data or {}), "inputs": _places(inputs)}
         Run(folder, name, entry, _parts_of(folder, name, asked)).seal(outputs, counts or {}, **facts)
+
+
+def _places(inputs: Mapping[str, Path | str | None] | None) -> dict[str, str]:
+    return {name: str(Path(path).resolve()) for name, path in (inputs or {}).items() if path is not None}
+
+
+def _stopped(run: Run, earlier: dict[str, Any] | None, reason: str) -> None:
+    """What a call that we ourselves stopped leaves in the record."""
+    if run.parts.empty:
+        run.entry["status"] = "refused"
+        # An earlier call that was cut off and has nothing to go on from is not worth remembering either.
+        _update_manifest(run.folder, run.name, earlier if earlier and earlier["status"] == "done" else None)
+    else:
+        seconds = round(run.entry.get("seconds", 0.0) + time.monotonic() - run.started, 3)
+        run.entry.update(status="failed", reason=reason, seconds=seconds)
+        _update_manifest(run.folder, run.name, run.entry)
 
 
 def _parts_of(folder: Path, name: str, question: Mapping[str, Any]) -> Parts:
@@ -198,14 +224,21 @@ def _locked(folder: Path, *, wait_s: float = 0) -> Iterator[None]:
         lock.release()
 
 
-def _update_manifest(folder: Path, name: str, entry: dict[str, Any]) -> None:
-    mirror = mirror_of(folder)
+def _update_manifest(folder: Path, name: str, entry: dict[str, Any] | None) -> None:
+    """Record an audit's entry, or with None that there is none. A record of nothing is no file."""
+    path, mirror = folder / MANIFEST, mirror_of(folder)
     if mirror:
-        mirror.bring(os.path.relpath(folder / MANIFEST, mirror.folder))  # others may have worked in that folder meanwhile
-    audits = read_manifest(folder) | {name: entry}
-    write_text(folder / MANIFEST, json.dumps({"format": 1, "audits": audits}, indent=2, ensure_ascii=False) + "\n")
+        mirror.bring(os.path.relpath(path, mirror.folder))  # others may have worked in that folder meanwhile
+    audits = {known: value for known, value in (read_manifest(folder) | {name: entry}).items() if value is not None}
+    if not audits:
+        with disk_errors(folder):
+            path.unlink(missing_ok=True)
+        if mirror:
+            mirror.place.remove(os.path.relpath(path, mirror.folder))
+        return
+    write_text(path, json.dumps({"format": 1, "audits": audits}, indent=2, ensure_ascii=False) + "\n")
     if mirror:
-        mirror.send(folder / MANIFEST)
+        mirror.send(path)
 
 
 def _difference(out: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:

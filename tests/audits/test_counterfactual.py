@@ -17,7 +17,9 @@ from fairwitness.audits import lifeboat
 from fairwitness.audits.counterfactual import AnalyzeConfig, CounterfactualConfig, analyze, counterfactual
 from fairwitness.audits.counterfactual_steps import ExpandConfig, ScoreConfig, TemplatesConfig, expand, make_templates, score
 from fairwitness.errors import EvidenceError, FairWitnessError, InputError, RunError, ServiceError
+from fairwitness.files import file_hash
 from fairwitness.models.service import IN_DOUBT
+from fairwitness.runs import read_manifest
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +56,7 @@ def test_out_of_the_box(tmp_path: Path) -> None:
         "report.html",
     } <= names
     facts = json.loads((tmp_path / "run" / "run.json").read_text())["audits"]["scores"]
-    assert facts["counts"] == {"asked": 180, "scored": 180, "failed": 0}
+    assert facts["counts"] == {"asked": 179, "scored": 179, "failed": 0}, "30 × 6, and no lesbian brother"
     again = counterfactual(CounterfactualConfig(out=tmp_path / "run", categories=("sexual_orientation",), resamples=200))
     assert again.table.equals(result.table)
 
@@ -213,6 +215,9 @@ def test_lifeboat(tmp_path: Path, expanded: Path) -> None:
     result = lifeboat.calibrate(lifeboat.CalibrateConfig(cassette=tape, in_=expanded, out=tmp_path / "boat" / "cal.json"))
     assert any("variance" in line for line in result.facts["cannot_be_replaced"]), "hashes cannot be predicted from words"
     assert result.tables["by_group"].height > 20
+    entry = read_manifest(tmp_path / "boat")["cal"]
+    assert set(entry["inputs"]) == {"cassette", "in"}
+    assert {file_hash(Path(path)) for path in entry["inputs"].values()} == set(entry["data"].values())
     scores = tmp_path / "boat" / "calibrated.parquet"
     score(ScoreConfig(in_=expanded, out=scores, scorer=f"calibrated:{tmp_path / 'boat' / 'cal.json'}"))
     assert pl.read_parquet(scores)["score"].is_between(0, 1).all()
@@ -275,3 +280,16 @@ def test_groups_that_are_called_like_columns_and_scores_that_are_words(tmp_path:
     (tmp_path / "w.csv").write_text(f"{head}a,x,0.1,race,neutral\na,y,high,race,neutral\n")
     with pytest.raises(InputError, match="no number, first in row 2"):
         read_scores(tmp_path / "w.csv")
+
+
+def test_a_variant_that_was_not_made_is_no_failure(tmp_path: Path) -> None:
+    """ "my lesbian brother" is not made: it is in no pair, and nothing has failed."""
+    result = counterfactual(
+        CounterfactualConfig(out=tmp_path / "cf", categories=("sexual_orientation",), resamples=100, charts=False)
+    )
+    by_group = result.tables["by_group"].filter(pl.col("sentiment") == "all")
+    counts = {role: (n, failed) for role, n, failed in by_group.select("role", "n", "n_failed").iter_rows()}
+    assert counts["Gay"] == (30, 0)
+    assert counts["Lesbian"] == (29, 0)
+    assert result.tables["pairs"]["n_incomplete"].sum() == 0
+    assert read_manifest(tmp_path / "cf")["expanded"]["left_out"] == {"Lesbian said of a male person": 1}

@@ -13,6 +13,8 @@ from fairwitness.authoring.records import read_rows
 from fairwitness.authoring.schema import load_schema
 from fairwitness.authoring.votes import Vote
 from fairwitness.errors import EvidenceError, InputError
+from fairwitness.files import file_hash
+from fairwitness.runs import read_manifest
 
 KOSBI = load_schema("kosbi")
 UNSAFE = KOSBI.prompts["en"]["second"]["instruction"]["unsafe"].strip()
@@ -107,6 +109,10 @@ def test_one_iteration(tmp_path: Path, config: Path, fairwitness) -> None:
     pool = read_rows(folder / "sentence_pool.json")
     assert {row["sentence_label"] for row in pool} == {"safe", "unsafe"}
     check_datasheet(folder)
+    for place in (folder, folder / "dataset", folder / "models" / "sentence_filter"):
+        for name, entry in read_manifest(place).items():
+            assert entry["inputs"], name
+            assert all(file_hash(Path(entry["inputs"][key])) == digest for key, digest in entry["data"].items()), name
 
 
 def test_the_next_iteration_extends(tmp_path: Path, config: Path, fairwitness) -> None:

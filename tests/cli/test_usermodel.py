@@ -84,6 +84,7 @@ def test_seeds_with_spaces_or_commas(tmp_path: Path, capsys: pytest.CaptureFixtu
         (["--label", "wage"], "Column 'wage'"),
         (["--train-ratio", "0.999"], "empty"),
         (["--learning-rate", "o.1"], "o.1"),
+        (["--learning-rate", "0"], "learning rate is 0"),
         (["--field-path", "nowhere.npy"], "does not exist"),
     ],
 )

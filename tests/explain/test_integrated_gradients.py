@@ -35,24 +35,27 @@ def margin(lm: CausalLM, tokens: list[int]) -> float:
     return positive - negative
 
 
-def test_equal_to_captum_with_its_quadrature_and_baseline(lm: CausalLM) -> None:
+@pytest.mark.parametrize("path", ["text", "prompt"])
+def test_equal_to_captum_with_its_quadrature_and_baseline(lm: CausalLM, path: str) -> None:
     captum = pytest.importorskip("captum.attr")
     table = lm.model.get_input_embeddings()
 
-    ours = attribute(lm, PROMPTS, LABELS, Settings(baseline="pad", rule="gauss", path="prompt", steps=20))
+    ours = attribute(lm, PROMPTS, LABELS, Settings(baseline="pad", rule="gauss", path=path, steps=20))
     for prompt, answer in zip(PROMPTS, ours, strict=True):
+        first, last = (prompt.first, prompt.last) if path == "text" else (0, len(prompt.tokens))
         ids, total = torch.tensor([prompt.tokens]), 0
         for label, sign in zip(LABELS, (1, -1), strict=True):
-            # Captum moves every embedding the layer gives, the label's too, so the label keeps its own embedding as baseline.
+            # Captum moves every embedding the layer gives; what is to stay (the label, the instruction) is its own baseline.
             def whole(x: torch.Tensor, label: list[int] = label) -> torch.Tensor:
                 logits = lm.model(input_ids=x).logits.log_softmax(-1)[:, -len(label) - 1 : -1]
                 return logits.gather(2, torch.tensor(label).expand(len(x), -1)[..., None]).sum((1, 2))
 
             explain = captum.LayerIntegratedGradients(whole, table)
             inputs = torch.cat([ids, torch.tensor([label])], dim=1)
-            baselines = torch.cat([torch.zeros_like(ids), torch.tensor([label])], dim=1)
+            baselines = inputs.clone()
+            baselines[:, first:last] = 0
             found = explain.attribute(inputs, baselines=baselines, n_steps=20, method="gausslegendre")
-            total = total + sign * found.sum(-1)[0, : len(prompt.tokens)].numpy()
+            total = total + sign * found.sum(-1)[0, first:last].numpy()
         scale = np.abs(total).max()
         np.testing.assert_allclose(answer.raw, total, atol=1e-3 * scale, rtol=1e-3)
 

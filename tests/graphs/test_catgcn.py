@@ -10,7 +10,8 @@ import torch
 
 from fairwitness.errors import InputError
 from fairwitness.graphs.adjacency import normalised
-from fairwitness.graphs.catgcn import CatGCN, CatGCNSettings, _dropped_mean, distinct_rows
+from fairwitness.graphs.catgcn import CatGCN, _dropped_mean, distinct_rows
+from fairwitness.graphs.settings import CatGCNSettings
 
 SHARED = os.environ.get("FAIRWITNESS_SHARED")
 EDGES = np.array([[0, 1, 2, 0, 3], [1, 2, 3, 4, 4]])

@@ -6,8 +6,9 @@ import torch
 from torch_geometric.nn import APPNP, GCN2Conv, GCNConv, SGConv
 
 from fairwitness.graphs.adjacency import normalised
-from fairwitness.graphs.catgcn import CatGCN, CatGCNSettings
+from fairwitness.graphs.catgcn import CatGCN
 from fairwitness.graphs.layers import GRAPH_LAYERS, Convolutions, InitialResidual, PersonalisedPropagation, SimpleConvolution
+from fairwitness.graphs.settings import CatGCNSettings
 
 EDGES = np.array([[0, 1, 2, 0, 3], [1, 2, 3, 4, 4]])
 BOTH = torch.from_numpy(np.concatenate([EDGES, EDGES[::-1]], axis=1))

@@ -124,7 +124,8 @@ def test_a_pickled_graph_is_refused_only_where_it_is_needed(tmp_path: Path) -> N
     import torch
 
     from fairwitness.graphs.generator import generate
-    from fairwitness.graphs.runner import Experiment, build_learner
+    from fairwitness.graphs.runner import build_learner
+    from fairwitness.graphs.settings import Experiment
 
     generate("jd", scale=0.002).write(tmp_path)
     (tmp_path / "G.npz").rename(tmp_path / "G.pkl")

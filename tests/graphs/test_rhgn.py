@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from fairwitness.errors import InputError
-from fairwitness.graphs.rhgn import RHGN, RHGNLayer, RHGNSettings
+from fairwitness.graphs.rhgn import RHGN, RHGNLayer
 from fairwitness.graphs.sampling import batch_blocks, full_block, incoming
+from fairwitness.graphs.settings import RHGNSettings
 from fairwitness.graphs.user_graph import AttributeTable, Relations
 
 SHARED = os.environ.get("FAIRWITNESS_SHARED")

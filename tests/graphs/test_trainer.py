@@ -11,9 +11,7 @@ from fairwitness.errors import InputError
 from fairwitness.graphs import trainer
 from fairwitness.graphs.columns import Codes
 from fairwitness.graphs.published import Layout, load_published
-from fairwitness.graphs.rhgn import RHGNSettings
 from fairwitness.graphs.runner import (
-    Experiment,
     build_learner,
     learning_target,
     load_model,
@@ -21,8 +19,9 @@ from fairwitness.graphs.runner import (
     run_experiment,
     save_model,
 )
+from fairwitness.graphs.settings import Experiment, RHGNSettings, TrainSettings
 from fairwitness.graphs.splits import draw
-from fairwitness.graphs.trainer import TrainSettings, fit, weighted_loss
+from fairwitness.graphs.trainer import fit, weighted_loss
 
 
 @pytest.fixture

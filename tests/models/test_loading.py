@@ -13,6 +13,7 @@ from fairwitness.models.devices import choose_device, choose_dtype
 from fairwitness.models.loading import fingerprint
 
 from .tiny_folders import byte_tokenizer, tiny_folder
+from .tiny_gguf import tiny_gguf
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +28,21 @@ def test_a_folder_loads_and_scores_texts(folder: Path) -> None:
     assert all(value < 0 for a in answer for value in a.logprob_sum)
     joint = lm.logprobs(["The capital of France is"], [[" Paris", " Rome"]], joint=True)
     assert joint[0].logprob_sum == pytest.approx(answer[0].logprob_sum, abs=1e-4)
+
+
+def test_a_gguf_file_scores_as_the_folder_does_and_draws_no_bar(
+    folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from transformers import modeling_gguf_pytorch_utils as gguf
+    from transformers.utils import logging
+
+    path, bar, shown = tiny_gguf(tmp_path / "tiny.gguf"), gguf.tqdm, logging.is_progress_bar_enabled()
+    capfd.readouterr()
+    answers = [load(str(name), device="cpu", dtype="float32").logprobs(["abc"], [["de", "f"]])[0] for name in (path, folder)]
+    assert answers[0].logprob_sum == pytest.approx(answers[1].logprob_sum, abs=1e-4)
+    assert capfd.readouterr().err == ""
+    assert gguf.tqdm is bar
+    assert logging.is_progress_bar_enabled() == shown
 
 
 def test_half_precision_is_close_and_sums_stay_float32(folder: Path) -> None:
@@ -86,7 +102,7 @@ def test_a_classifier_is_refused_because_its_head_would_be_random(tmp_path: Path
     small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "vocab_size": 259}
     AutoModelForSequenceClassification.from_config(AutoConfig.for_model("llama", **small)).save_pretrained(tmp_path)
     byte_tokenizer().save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match="LlamaForSequenceClassification, not a causal"):
+    with pytest.raises(ModelError, match=r"LlamaForSequenceClassification, not a causal.*--scorer hf:"):
         load(str(tmp_path), device="cpu")
     config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
     (tmp_path / "config.json").write_text(json.dumps(config | {"architectures": ["LlamaForCausalLM"]}), encoding="utf-8")

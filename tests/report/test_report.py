@@ -21,7 +21,9 @@ from tests.report.made_runs import (
 
 import fairwitness as fw
 from fairwitness import runs, tables
+from fairwitness.audits.gate import judge_run
 from fairwitness.audits.reporting import WRITERS, report_of
+from fairwitness.errors import InputError
 from fairwitness.report.content import Finding, Picture, Report, Section, Table
 from fairwitness.report.markdown import MOST_IN_ALL
 from fairwitness.report.markdown import render as markdown
@@ -168,6 +170,21 @@ def test_nothing_could_be_measured(tmp_path: Path, format_: str) -> None:
     text = WRITERS[format_](report_of([undefined_run(tmp_path)]))
     assert not re.search(r"\bnan\b", text, re.IGNORECASE)
     assert ("null" in text) if format_ == "json" else ("No difference stood out" in text)
+
+
+def test_a_failed_run_says_why(tmp_path: Path) -> None:
+    with pytest.raises(InputError), runs.open_run(tmp_path / "scores.parquet", "zeroshot", {}) as run:
+        stop_behind_a_part(run)
+    page = WRITERS["html"](report_of([tmp_path]))
+    assert "was stopped: the key &lt;b&gt; was refused. Run the same command again" in page
+    verdict, result = judge_run(tmp_path, [], min_coverage=None)
+    assert verdict.value == 3
+    assert "was refused" in result.table["why"][0]
+
+
+def stop_behind_a_part(run: runs.Run) -> None:
+    run.parts.write("a", pl.DataFrame({"score": [1.0]}))
+    raise InputError("the key <b> was refused.")
 
 
 @pytest.mark.parametrize("format_", FORMATS)

@@ -7,10 +7,12 @@ import hashlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from fairwitness.datasets.counterfactual.lexicon import CONTROL
 from fairwitness.errors import EvidenceError
@@ -24,13 +26,17 @@ SENTIMENTS = ("neutral", "negative", "positive")
 
 @dataclass(frozen=True)
 class Slice:
-    """One category, one sentiment (or all): the scores as a unit × role matrix, the control last where there is one."""
+    """One category, one sentiment (or all): the scores as a unit × role matrix, the control last where there is one.
+
+    `unmade` are the variants that were never asked for ("a lesbian man"): neither scored nor failed.
+    """
 
     category: str
     sentiment: str
     units: pl.Series
     roles: list[str]
     values: Array
+    unmade: NDArray[np.bool_]
 
 
 def analysis(scores: pl.DataFrame, how: Comparison, *, worst: int = 10) -> dict[str, pl.DataFrame]:
@@ -64,10 +70,11 @@ def slices_of(scores: pl.DataFrame) -> Iterator[Slice]:
         roles = _ordered([name.removeprefix("=") for name in wide.columns if name.startswith("=")])
         values = wide.select(f"={name}" for name in roles).to_numpy().astype(np.float64)
         names = [name or CONTROL_NAME for name in roles]
-        yield Slice(str(category), ALL, wide["unit"], names, values)
+        unmade = _unmade(rows, wide, roles)
+        yield Slice(str(category), ALL, wide["unit"], names, values, unmade)
         for sentiment in (name for name in SENTIMENTS if (wide["sentiment"] == name).any()):
             chosen = (wide["sentiment"] == sentiment).fill_null(False).to_numpy()
-            yield Slice(str(category), sentiment, wide["unit"].filter(pl.Series(chosen)), names, values[chosen])
+            yield Slice(str(category), sentiment, wide["unit"].filter(pl.Series(chosen)), names, values[chosen], unmade[chosen])
 
 
 def worst_templates(scores: pl.DataFrame, slices: list[Slice], most: int) -> pl.DataFrame:
@@ -172,17 +179,31 @@ def _wide(rows: pl.DataFrame) -> pl.DataFrame:
     return marked.pivot("role", index=["unit", "sentiment"], values="score", aggregate_function="first", maintain_order=True)
 
 
+def _unmade(rows: pl.DataFrame, wide: pl.DataFrame, roles: list[str]) -> NDArray[np.bool_]:
+    """Which places of the unit × role matrix no row was made for."""
+    missing = np.zeros((wide.height, len(roles)), dtype=bool)
+    if rows.height < missing.size:
+        for place, role in enumerate(roles):
+            missing[:, place] = ~wide["unit"].is_in(rows.filter(pl.col("role") == role)["unit"].implode()).to_numpy()
+    return missing
+
+
 def _ordered(roles: list[str]) -> list[str]:
     return [name for name in roles if name != CONTROL] + [name for name in roles if name == CONTROL]
 
 
 def _summary(each: Slice, how: Comparison) -> pl.DataFrame:
     table = summary(each.values, each.roles, how)
+    table = table.with_columns(n_failed=pl.col("n_failed") - pl.Series(each.unmade.sum(axis=0)))
     return table.select(pl.lit(each.category).alias("category"), pl.lit(each.sentiment).alias("sentiment"), pl.all())
 
 
 def _pairs(each: Slice, how: Comparison) -> pl.DataFrame:
-    table = mirrored(compare_pairs(each.values, each.roles, how))
+    failed = np.isnan(each.values) & ~each.unmade
+    pairs = combinations(range(len(each.roles)), 2)
+    never = [int(((each.unmade[:, a] | each.unmade[:, b]) & ~failed[:, a] & ~failed[:, b]).sum()) for a, b in pairs]
+    compared = compare_pairs(each.values, each.roles, how)
+    table = mirrored(compared.with_columns(n_incomplete=pl.col("n_incomplete") - pl.Series(never, dtype=pl.Int64)))
     ratio = pl.when(pl.col("mean_b") != 0).then(pl.col("mean_a") / pl.col("mean_b"))
     marked = table.with_columns(
         ratio=ratio,

@@ -15,6 +15,7 @@ import polars as pl
 from fairwitness import runs, tables
 from fairwitness.audits.result import AuditResult
 from fairwitness.datasets.counterfactual import sources
+from fairwitness.datasets.counterfactual.clashing import Clashes
 from fairwitness.datasets.counterfactual.expanding import Expander, roles
 from fairwitness.datasets.counterfactual.lexicon import CATEGORIES, Lexicon, lexicon, read_lexicon
 from fairwitness.engine.choose import map_parts
@@ -147,15 +148,16 @@ def expand(config: ExpandConfig) -> AuditResult:
         templates = templates.filter(pl.col("category").is_in(config.categories))
     if config.sample is not None:
         templates = stratified(templates, config.sample)
-    question = {"step": "expand", **_plain(config), "templates": content_hash(*templates["unit"].to_list()), "code": 1}
+    question = {"step": "expand", **_plain(config), "templates": content_hash(*templates["unit"].to_list()), "code": 2}
     with runs.open_run(config.out, "counterfactual expand", question, restart=config.restart, inputs={"in": config.in_}) as run:
         if not run.sealed:
-            count = 0
+            count, left = 0, sources.Left()
             with tables.writer(config.out) as append:
-                for piece in expanded_pieces(templates, own):
+                for piece in expanded_pieces(templates, own, left=left):
                     append(piece)
                     count += piece.height
-            run.seal([config.out], {"asked": count, "scored": count, "failed": 0}, templates=templates.height)
+            counts = {"asked": count, "scored": count, "failed": 0}
+            run.seal([config.out], counts, templates=templates.height, left_out=left.counts)
         return AuditResult({"expanded": tables.read(config.out, rows=1000)}, _facts(run), [config.out])
 
 
@@ -184,16 +186,23 @@ def score(config: ScoreConfig) -> AuditResult:
         return AuditResult({"scores": tables.read(config.out, rows=1000)}, _facts(run), [config.out])
 
 
-def expanded_pieces(templates: pl.DataFrame, own: Sequence[Lexicon] = (), *, rows: int = 20_000) -> Iterator[pl.DataFrame]:
-    """The filled texts as example rows, a piece at a time: templates in file order within each category."""
-    expanders: dict[str, Expander] = {}
+def expanded_pieces(
+    templates: pl.DataFrame, own: Sequence[Lexicon] = (), *, rows: int = 20_000, left: sources.Left | None = None
+) -> Iterator[pl.DataFrame]:
+    """The filled texts as example rows, a piece at a time: templates in file order within each category.
+
+    A variant that contradicts itself ("a lesbian man") is not made, unless the comment was written so; `left` counts them.
+    """
+    expanders: dict[str, tuple[Expander, Clashes]] = {}
+    left = left or sources.Left()
     for start in range(0, templates.height, rows):
         for (category,), some in (
             templates[start : start + rows].partition_by("category", as_dict=True, maintain_order=True).items()
         ):
             if category not in expanders:
-                expanders[category] = Expander(lexicon(category, own))
-            yield _expand_frame(some, expanders[category])
+                words = lexicon(category, own)
+                expanders[category] = Expander(words), Clashes(words)
+            yield _expand_frame(some, *expanders[category], left)
 
 
 def stratified(templates: pl.DataFrame, size: int) -> pl.DataFrame:
@@ -314,14 +323,20 @@ def _labels(column: pl.Series, path: Path) -> list[float | None]:
     return (labels >= 0.5).cast(pl.Float64).to_list()
 
 
-def _expand_frame(templates: pl.DataFrame, expander: Expander) -> pl.DataFrame:
+def _expand_frame(templates: pl.DataFrame, expander: Expander, clashes: Clashes, left: sources.Left) -> pl.DataFrame:
     names = roles(expander.lexicon)
     texts: list[str] = []
     notes: list[str] = []
-    for unit, template in templates.select("unit", "template").iter_rows():
+    kept_rows: list[bool] = []
+    written = templates["original_group"] if "original_group" in templates.columns else [None] * templates.height
+    for (unit, template), own in zip(templates.select("unit", "template").iter_rows(), written, strict=True):
         filled, put = expander.expand(template, where=f"template {unit}")
         texts += filled
         notes += put
+        reasons = ["" if role == own else clashes.reason(role, text) for role, text in zip(names, filled, strict=True)]
+        kept_rows += [not reason for reason in reasons]
+        for reason in filter(None, reasons):
+            left.add(reason)
     repeated = templates[np.repeat(np.arange(templates.height), len(names))]
     role = pl.Series("role", names * templates.height, dtype=pl.String)
     kept = [name for name in ("category", "sentiment", "label", "original_group") if name in templates.columns]
@@ -337,6 +352,7 @@ def _expand_frame(templates: pl.DataFrame, expander: Expander) -> pl.DataFrame:
             "substitutions",
             "template",
         )
+        .filter(pl.Series(kept_rows, dtype=pl.Boolean))
     )
 
 

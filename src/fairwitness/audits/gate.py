@@ -89,7 +89,8 @@ def judge_run(run: Path, rules: Sequence[Rule], *, min_coverage: float | None = 
 
 def _doubts(recorded: Recorded) -> list[dict[str, str]]:
     if not recorded.finished:
-        return [{"rule": "every audit has finished", "attribute": recorded.name, "verdict": "unsure", "why": "it has not"}]
+        why = str(recorded.entry.get("reason") or "it has not")
+        return [{"rule": "every audit has finished", "attribute": recorded.name, "verdict": "unsure", "why": why}]
     broken = [name for name in recorded.damaged if name.endswith("measurements.parquet")]
     place = {"rule": "measurements are as they were written", "attribute": recorded.name}
     return [{**place, "verdict": "unsure", "why": f"{name} is gone or was changed"} for name in broken]

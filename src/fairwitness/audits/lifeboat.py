@@ -180,7 +180,8 @@ def calibrate(config: CalibrateConfig) -> AuditResult:
         "folds": config.folds,
         "in": sorted(data.values()),
     }
-    with runs.open_run(config.out, "counterfactual calibrate", question, restart=config.restart, data=data) as run:
+    inputs = {"cassette": config.cassette, "in": config.in_}
+    with runs.open_run(config.out, "counterfactual calibrate", question, restart=config.restart, data=data, inputs=inputs) as run:
         if run.sealed:
             facts = json.loads(config.out.read_text(encoding="utf-8"))
         else:

@@ -56,7 +56,9 @@ def analyze(config: AnalyzeConfig) -> AuditResult:
     counts = {"asked": wide.height, "scored": complete, "failed": wide.height - complete}
     csv = file_hash(Path(config.csv))
     asked = {"top_n": config.top_n, "draws": config.draws, "seed": config.seed, "csv": csv}
-    runs.note(Path(config.output_plot), "stereoset analyze", asked, files, counts=counts, data={"csv": csv})
+    runs.note(
+        Path(config.output_plot), "stereoset analyze", asked, files, counts=counts, data={"csv": csv}, inputs={"csv": config.csv}
+    )
     return AuditResult({"cells": cell_table(cells), "measurements": table}, facts, files)
 
 

@@ -17,6 +17,7 @@ from fairwitness.audits.result import AuditResult
 from fairwitness.audits.user_model_setup import Prepared, prepare
 from fairwitness.audits.user_model_tables import over_seeds, performance, prediction_table, spreads
 from fairwitness.files import content_hash
+from fairwitness.graphs.settings import CatGCNSettings, Experiment, RHGNSettings, TrainSettings
 from fairwitness.progress import progress
 from fairwitness.tables import read
 
@@ -110,91 +111,91 @@ class UserModelConfig:
     weight_balanced: str | None = None
     """True or False: class weights from the training part (True; rhgn False)."""
 
-    reweight: float = 0.0
+    reweight: float = Experiment.reweight
     """Strength of group-reweighted training: weights (P(g)P(y)/P(g,y))^strength over the first sensitive attribute."""
 
-    field_dim: int = 64
+    field_dim: int = CatGCNSettings.field_dim
     """catgcn: width of the field embeddings."""
 
-    graph_refining: str = "agc"
+    graph_refining: str = CatGCNSettings.graph_refining
     """catgcn: how fields meet globally: agc, cosimi, gat, none."""
 
-    aggr_pooling: str = "mean"
+    aggr_pooling: str = CatGCNSettings.aggr_pooling
     """catgcn: how fields are pooled: mean, sum, max."""
 
-    bi_interaction: str = "nfm"
+    bi_interaction: str = CatGCNSettings.bi_interaction
     """catgcn: how fields meet locally: nfm, none."""
 
-    aggr_style: str = "sum"
+    aggr_style: str = CatGCNSettings.aggr_style
     """catgcn: how both are joined: sum, or none where only one is used."""
 
-    graph_layer: str = "sgc"
+    graph_layer: str = CatGCNSettings.graph_layer
     """catgcn: pna, none, sgc, gcn, gat, appnp, cat-appnp, gcnii, cross (and gat_1, gat_2, gcnii_F, gcnii_T, cross_1, cross_2)."""
 
-    balance_ratio: float = 0.5
+    balance_ratio: float = CatGCNSettings.balance_ratio
     """catgcn: weight of the global part."""
 
-    diag_probe: float = 1.0
+    diag_probe: float = CatGCNSettings.diag_probe
     """catgcn: probe coefficient of agc."""
 
-    nfm_units: str = "64"
+    nfm_units: str = CatGCNSettings.nfm_units
     """catgcn: hidden widths of the local part, with commas, or none."""
 
-    grn_units: str = "64"
+    grn_units: str = CatGCNSettings.grn_units
     """catgcn: hidden widths of the global part, with commas, or none."""
 
-    gnn_units: str = "64"
+    gnn_units: str = CatGCNSettings.gnn_units
     """catgcn: hidden widths of the graph layer, with commas, or none."""
 
-    gat_units: str = "64"
+    gat_units: str = CatGCNSettings.gat_units
     """catgcn: widths of gat refining, with commas."""
 
-    gnn_hops: int = 1
+    gnn_hops: int = CatGCNSettings.gnn_hops
     """catgcn: hops of pna and sgc, layers of gcnii."""
 
-    multi_heads: str = "8,1"
+    multi_heads: str = CatGCNSettings.multi_heads
     """catgcn: heads of the gat layers."""
 
-    alpha: float = 0.5
+    alpha: float = CatGCNSettings.alpha
     """catgcn: gcnii's α."""
 
-    theta: float = 0.5
+    theta: float = CatGCNSettings.theta
     """catgcn: gcnii's θ."""
 
-    clustering_method: str = "none"
+    clustering_method: str = Experiment.clustering_method
     """catgcn: train on clusters of the graph: none, metis, random."""
 
-    cluster_number: int = 100
+    cluster_number: int = Experiment.cluster_number
     """catgcn: how many clusters."""
 
-    n_hid: int = 32
+    n_hid: int = RHGNSettings.n_hid
     """rhgn: hidden width."""
 
-    n_inp: int = 200
+    n_inp: int = RHGNSettings.n_inp
     """rhgn: width of the inputs and of the attribute vectors."""
 
-    n_layers: int = 2
+    n_layers: int = RHGNSettings.n_layers
     """rhgn: layers."""
 
-    n_heads: int = 4
+    n_heads: int = RHGNSettings.n_heads
     """rhgn: attention heads."""
 
-    own_attributes: bool = False
+    own_attributes: bool = RHGNSettings.own_attributes
     """rhgn on nba and pokec: let users see their own attributes too, not only their neighbours'."""
 
-    batch_size: int = 512
+    batch_size: int = Experiment.batch_size
     """rhgn: users in a batch; 0 takes the whole graph at once."""
 
-    fanout: int = 0
+    fanout: int = Experiment.fanout
     """rhgn: most neighbours per node and relation in a batch; 0 takes all."""
 
-    features: str = "fields"
+    features: str = Experiment.features
     """Baselines: catgcn's fields, or rhgn's attributes."""
 
-    hidden: int = 64
+    hidden: int = Experiment.hidden
     """mlp: hidden width."""
 
-    gpu: int = 0
+    gpu: int = Experiment.gpu
     """GPU number where there is CUDA; -1 for the CPU."""
 
     min_group_size: int = 10
@@ -203,7 +204,7 @@ class UserModelConfig:
     confidence: float = 0.95
     """Confidence of all intervals."""
 
-    checkpoint_s: float = 30.0
+    checkpoint_s: float = TrainSettings.checkpoint_s
     """Seconds between checkpoints."""
 
     charts: bool = True

@@ -1,35 +1,44 @@
 """From what was asked to what is trained: loads the graph, checks the columns, and fills in each model's published defaults."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairwitness.errors import InputError, MissingExtraError, suggestion
 from fairwitness.files import file_hash
+from fairwitness.graphs.settings import CatGCNSettings, Experiment, RHGNSettings, TrainSettings
 
 if TYPE_CHECKING:
     from fairwitness.audits.user_model import UserModelConfig
     from fairwitness.graphs.columns import Codes
-    from fairwitness.graphs.runner import Experiment
-    from fairwitness.graphs.trainer import TrainSettings
     from fairwitness.graphs.user_graph import Array, UserGraph
 
-# model → what the published code uses where nothing is said. The baselines are ours, and follow CatGCN's protocol.
-PUBLISHED: dict[str, dict[str, Any]] = {
-    "catgcn": {
-        **{"seed": 42, "train_ratio": 0.8, "split": "catgcn", "epochs": 9999, "patience": 10, "select": "val_loss"},
-        **{"rate": 0.1, "weight_decay": 1e-5, "clip": 0.0, "dropout": 0.5, "weight_balanced": True},
-    },
-    "rhgn": {
-        **{"seed": 7, "train_ratio": 0.75, "split": "rhgn", "epochs": 50, "patience": 0, "select": "val_accuracy"},
-        **{"rate": 0.01, "weight_decay": 0.01, "clip": 1.0, "dropout": 0.2, "weight_balanced": False},
-    },
-}
-PUBLISHED["logistic"] = PUBLISHED["mlp"] = PUBLISHED["catgcn"] | {"rate": 0.01, "patience": 20}
-SHAPE = (
-    *("field_dim", "graph_refining", "aggr_pooling", "bi_interaction", "aggr_style", "graph_layer", "balance_ratio", "diag_probe"),
-    *("nfm_units", "grn_units", "gnn_units", "gat_units", "gnn_hops", "multi_heads", "alpha", "theta"),
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """What the published code of a model uses where nothing is said."""
+
+    seed: int
+    dropout: float
+    training: TrainSettings = field(default_factory=TrainSettings)
+    split: str = Experiment.split
+    train_ratio: float = Experiment.train_ratio
+    weight_balanced: bool = Experiment.weight_balanced
+
+
+_ONE_CYCLE = TrainSettings(
+    epochs=50, patience=0, select="val_accuracy", optimiser="adamw", learning_rate=0.01, weight_decay=0.01, one_cycle=True, clip=1.0
 )
+# The baselines are ours, and follow CatGCN's protocol.
+_BASELINE = Published(seed=42, dropout=CatGCNSettings.dropout, training=TrainSettings(learning_rate=0.01, patience=20))
+PUBLISHED = {
+    "catgcn": Published(seed=42, dropout=CatGCNSettings.dropout),
+    "rhgn": Published(
+        seed=7, dropout=RHGNSettings.dropout, training=_ONE_CYCLE, split="rhgn", train_ratio=0.75, weight_balanced=False
+    ),
+    "logistic": _BASELINE,
+    "mlp": _BASELINE,
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +53,7 @@ class Prepared:
     """Sensitive attributes, crossed ones with a star."""
     groups: "Codes | None"
     """The attribute that group-reweighted training looks at."""
-    experiment: "Experiment"
+    experiment: Experiment
     seeds: tuple[int, ...]
     data: dict[str, str]
     """Name → hash of every file that was read."""
@@ -98,43 +107,32 @@ def prepare(config: "UserModelConfig") -> Prepared:
 def _seeds(config: "UserModelConfig", model: str) -> tuple[int, ...]:
     if config.seeds and config.seed is not None:
         raise InputError("Give --seed or --seeds, not both.")
-    found = config.seeds or (config.seed if config.seed is not None else PUBLISHED[model]["seed"],)
+    found = config.seeds or (config.seed if config.seed is not None else PUBLISHED[model].seed,)
     if len(set(found)) < len(found):
         raise InputError(f"--seeds names a seed twice: {' '.join(map(str, found))}.")
     return tuple(found)
 
 
-def _experiment(config: "UserModelConfig", model: str) -> "Experiment":
-    from fairwitness.graphs.catgcn import CatGCNSettings
-    from fairwitness.graphs.rhgn import RHGNSettings
-    from fairwitness.graphs.runner import Experiment
-
+def _experiment(config: "UserModelConfig", model: str) -> Experiment:
     usual = PUBLISHED[model]
-    dropout = usual["dropout"] if config.dropout is None else config.dropout
-    training = _training(config, model)
+    dropout = usual.dropout if config.dropout is None else config.dropout
+    training = _training(config, usual.training)
     training.check()
-    catgcn = CatGCNSettings(dropout=dropout, **{name: getattr(config, name) for name in SHAPE})
-    rhgn = RHGNSettings(
-        n_hid=config.n_hid,
-        n_inp=config.n_inp,
-        n_layers=config.n_layers,
-        n_heads=config.n_heads,
-        dropout=dropout,
-        own_attributes=config.own_attributes,
-    )
+    catgcn = CatGCNSettings(**_asked(config, CatGCNSettings) | {"dropout": dropout})
+    rhgn = RHGNSettings(**_asked(config, RHGNSettings) | {"dropout": dropout})
     (rhgn if model == "rhgn" else catgcn).check()
-    split = config.split or usual["split"]
+    split = config.split or usual.split
     if split not in ("catgcn", "rhgn"):
         raise InputError(f"--split is '{split}'; it is catgcn or rhgn.")
     return Experiment(
         model=model,
         seed=0,
         split=split,
-        train_ratio=usual["train_ratio"] if config.train_ratio is None else config.train_ratio,
+        train_ratio=usual.train_ratio if config.train_ratio is None else config.train_ratio,
         catgcn=catgcn,
         rhgn=rhgn,
         training=training,
-        weight_balanced=_truth(config.weight_balanced, usual["weight_balanced"]),
+        weight_balanced=_truth(config.weight_balanced, usual.weight_balanced),
         reweight=config.reweight,
         clustering_method=config.clustering_method,
         cluster_number=config.cluster_number,
@@ -146,21 +144,22 @@ def _experiment(config: "UserModelConfig", model: str) -> "Experiment":
     )
 
 
-def _training(config: "UserModelConfig", model: str) -> "TrainSettings":
-    from fairwitness.graphs.trainer import TrainSettings
+def _asked(config: "UserModelConfig", kind: type[CatGCNSettings | RHGNSettings]) -> dict[str, Any]:
+    """What the options say of a model's shape."""
+    return {each.name: getattr(config, each.name) for each in fields(kind) if hasattr(config, each.name)}
 
-    usual = PUBLISHED[model]
-    return TrainSettings(
-        epochs=_either(config.epochs, config.n_epoch, "--epochs", "--n-epoch") or usual["epochs"],
-        patience=usual["patience"] if config.patience is None else config.patience,
-        select=config.select or usual["select"],
-        optimiser="adamw" if model == "rhgn" else "adam",
-        learning_rate=_either(config.learning_rate, config.max_lr, "--learning-rate", "--max-lr") or usual["rate"],
-        weight_decay=usual["weight_decay"] if config.weight_decay is None else config.weight_decay,
-        one_cycle=model == "rhgn",
-        clip=usual["clip"] if config.clip is None else config.clip,
-        checkpoint_s=config.checkpoint_s,
-    )
+
+def _training(config: "UserModelConfig", usual: TrainSettings) -> TrainSettings:
+    asked = {
+        "epochs": _either(config.epochs, config.n_epoch, "--epochs", "--n-epoch"),
+        "patience": config.patience,
+        "select": config.select,
+        "learning_rate": _either(config.learning_rate, config.max_lr, "--learning-rate", "--max-lr"),
+        "weight_decay": config.weight_decay,
+        "clip": config.clip,
+        "checkpoint_s": config.checkpoint_s,
+    }
+    return replace(usual, **{name: value for name, value in asked.items() if value is not None})
 
 
 def _either(first: Any, second: Any, first_flag: str, second_flag: str) -> Any:

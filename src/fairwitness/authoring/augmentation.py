@@ -141,13 +141,14 @@ def _write(config: AugmentContextsConfig | AugmentSentencesConfig, kind: str, po
     if not pool:
         raise EvidenceError(f"Nothing of {config.input_fname} can be a demonstration, so the pool would be empty.")
     out = config.output_dir / config.output_demo_fname
-    data = {"input": file_hash(config.input_fname)}
+    inputs = {"input": config.input_fname}
     if config.prev_demo_fname:
-        data["previous"] = file_hash(config.prev_demo_fname)
+        inputs["previous"] = config.prev_demo_fname
+    data = {name: file_hash(path) for name, path in inputs.items()}
     question: dict[str, Any] = {"schema": config.schema, "data": data}
     if isinstance(config, AugmentSentencesConfig):
         question |= {"ratio": config.most_ambiguous_ratio, "checkpoints": config.filter_model_ckpt_dir.name}
-    with open_run(out, kind, question, restart=config.restart, data=data) as run:
+    with open_run(out, kind, question, restart=config.restart, data=data, inputs=inputs) as run:
         write_rows(out, pool)
         run.seal([out], {"asked": asked, "scored": asked, "failed": 0, "kept": len(pool)})
     return pool

@@ -36,7 +36,8 @@ def export(store: AnnotationStore, path: Path, form: Format = "kosbi", *, only_d
     write_text(Path(path), render(store, items, form))
     asked = {"store": str(store.path), "form": form, "only_decided": only_decided}
     decided = sum(is_done(item, state) for item in items)
-    runs.note(Path(path), "kosbi annotate", asked, [Path(path)], counts={"asked": len(items), "scored": decided, "failed": 0})
+    counts = {"asked": len(items), "scored": decided, "failed": 0}
+    runs.note(Path(path), "kosbi annotate", asked, [Path(path)], counts=counts, inputs={"store": store.path})
     return Path(path)
 
 

@@ -115,7 +115,7 @@ def train_filter(config: TrainFilterConfig) -> Trained:
     data = {name: file_hash(path) for name, path in paths.items()}
     question = {**{k: v for k, v in asdict(config).items() if k not in ("restart", "checkpoint_dirpath")}, "data": data}
     out = config.folder / "training.csv"
-    with open_run(out, "train-filter", question, restart=config.restart, data=data) as run:
+    with open_run(out, "train-filter", question, restart=config.restart, data=data, inputs=paths) as run:
         if run.sealed:
             return _stored(config.folder)
         rows = {name: read_labelled(schema, task, path, both=name == "train") for name, path in paths.items()}

@@ -241,8 +241,9 @@ def _write(
 ) -> Filtered:
     out = config.output_dir / config.output_fname
     rejected = out.with_suffix(".rejected.jsonl")
-    data = {"input": file_hash(config.input_fname)}
-    with open_run(out, kind, {**question, "data": data}, restart=config.restart, data=data) as run:
+    inputs = {"input": config.input_fname}
+    data = {name: file_hash(path) for name, path in inputs.items()}
+    with open_run(out, kind, {**question, "data": data}, restart=config.restart, data=data, inputs=inputs) as run:
         write_rows(out, filtered.rows)
         write_rows(rejected, filtered.rejected)
         run.seal([out, rejected], {"asked": asked, "scored": asked, "failed": 0, "kept": len(filtered.rows)})

@@ -75,7 +75,7 @@ def run_chains(
     at_once = drafts_at_once(config, len(chains))
     data = {name: file_hash(path) for name, path in inputs.items()}
     question = {**_question(config), "drafts_at_once": at_once, "data": data}
-    with open_run(out, kind, question, restart=config.restart, data=data) as run:
+    with open_run(out, kind, question, restart=config.restart, data=data, inputs=inputs) as run:
         if run.sealed:
             return Generated(read_rows(out), out, rejected_file, run.entry["counts"], run.entry.get("ledger", {}))
         with open_generator(config) as generator:

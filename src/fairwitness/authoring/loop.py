@@ -25,6 +25,7 @@ from fairwitness.authoring.records import read_rows
 from fairwitness.authoring.schema import Kind, Schema, load_schema
 from fairwitness.authoring.sentences import SentencesConfig, generate_sentences
 from fairwitness.errors import EvidenceError, InputError
+from fairwitness.files import file_hash
 from fairwitness.progress import say
 from fairwitness.runs import note, read_manifest
 
@@ -157,7 +158,8 @@ def _annotate_sentences(loop: Loop) -> None:
 
 
 def _dataset(loop: Loop) -> None:
-    rows = finished_rows(loop.schema, read_rows(loop.file("annotated_sentences.json", made_by="annotate-sentences")))
+    annotated = loop.file("annotated_sentences.json", made_by="annotate-sentences")
+    rows = finished_rows(loop.schema, read_rows(annotated))
     if not rows:
         raise EvidenceError("No sentence has a label that a majority or the lead decided, so there is no dataset.")
     written = write_parts(loop.folder / "dataset", loop.config.name, split(loop.schema, rows, seed=loop.config.seed))
@@ -168,6 +170,8 @@ def _dataset(loop: Loop) -> None:
         {"seed": loop.config.seed},
         list(written.values()),
         counts=counts,
+        data={"annotated": file_hash(annotated)},
+        inputs={"annotated": annotated},
     )
 
 
@@ -218,7 +222,9 @@ def _datasheet(loop: Loop) -> None:
         measurements=loop.trained.measurements if loop.trained else pl.DataFrame(),
     )
     written = write_datasheet(loop.folder / "dataset", files, facts)
-    note(loop.folder / "dataset" / loop.config.name, "kosbi datasheet", {"license": loop.config.license}, written)
+    data = {name: file_hash(path) for name, path in files.items()}
+    asked = {"license": loop.config.license}
+    note(loop.folder / "dataset" / loop.config.name, "kosbi datasheet", asked, written, data=data, inputs=files)
 
 
 def _audit(loop: Loop) -> None:

@@ -25,7 +25,9 @@ def templates(config: Annotated[steps.TemplatesConfig, _ALL] = _TEMPLATES, *, js
 def expand(config: Annotated[steps.ExpandConfig, _ALL], *, json: bool = False) -> None:
     """Fill templates: every group of the category, and the control."""
     result = steps.expand(config)
-    _show(result, json, result.table.select("unit", "role", "text").head(9), f"{result.facts['counts']['asked']:,} texts")
+    left = result.facts.get("left_out") or {}
+    lines = (f"not made: {count:,} × {reason}" for reason, count in left.items())
+    _show(result, json, result.table.select("unit", "role", "text").head(9), f"{result.facts['counts']['asked']:,} texts", *lines)
 
 
 def score(config: Annotated[steps.ScoreConfig, _ALL], *, json: bool = False) -> None:

@@ -6,61 +6,16 @@ them apart: the result is the same, and in two of the four datasets there are fe
 
 import itertools
 import math
-from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fairwitness.errors import InputError, suggestion
+from fairwitness.errors import InputError
 from fairwitness.graphs.adjacency import Adjacency
 from fairwitness.graphs.layers import build_layer
-from fairwitness.graphs.refining import REFINERS, FieldAttention, ProbedConvolution, bi_interaction, cosine_refined
-
-POOLINGS = ("mean", "sum", "max")
-STYLES = ("sum", "none")
-INTERACTIONS = ("nfm", "none")
-
-
-@dataclass(frozen=True, kw_only=True)
-class CatGCNSettings:
-    """The shape of a CatGCN, with the published defaults."""
-
-    field_dim: int = 64
-    graph_refining: str = "agc"
-    aggr_pooling: str = "mean"
-    bi_interaction: str = "nfm"
-    aggr_style: str = "sum"
-    graph_layer: str = "sgc"
-    balance_ratio: float = 0.5
-    dropout: float = 0.5
-    diag_probe: float = 1.0
-    nfm_units: str = "64"
-    grn_units: str = "64"
-    gnn_units: str = "64"
-    gat_units: str = "64"
-    gnn_hops: int = 1
-    multi_heads: str = "8,1"
-    alpha: float = 0.5
-    theta: float = 0.5
-
-    def check(self) -> None:
-        """An InputError for the first setting that cannot be."""
-        _one_of("--graph-refining", self.graph_refining, REFINERS)
-        _one_of("--aggr-pooling", self.aggr_pooling, POOLINGS)
-        _one_of("--bi-interaction", self.bi_interaction, INTERACTIONS)
-        _one_of("--aggr-style", self.aggr_style, STYLES)
-        both = self.graph_refining != "none" and self.bi_interaction != "none"
-        if both and self.aggr_style == "none":
-            raise InputError(
-                "--aggr-style none keeps one interaction, but both are asked for. Use sum, or switch one off with none."
-            )
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"--dropout is {self.dropout}; it lies in [0, 1).")
-        if not 0 <= self.balance_ratio <= 1:
-            raise InputError(f"--balance-ratio is {self.balance_ratio}; it lies in [0, 1].")
-        if self.diag_probe < 0 or self.gnn_hops < 0 or self.field_dim < 1:
-            raise InputError("--diag-probe and --gnn-hops are not negative, and --field-dim is at least 1.")
+from fairwitness.graphs.refining import FieldAttention, ProbedConvolution, bi_interaction, cosine_refined
+from fairwitness.graphs.settings import CatGCNSettings
 
 
 def whole_numbers(text: str, flag: str) -> list[int]:
@@ -181,11 +136,6 @@ def _dropped_mean(x: Tensor, copies: int, dropout: float) -> Tensor:
 
 def _stack(units: list[int]) -> nn.ModuleList:
     return nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(units))
-
-
-def _one_of(flag: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise InputError(f"{flag} is '{value}'; it is one of: {', '.join(known)}.{suggestion(value, known)}")
 
 
 def distinct_rows(fields: Tensor) -> tuple[Tensor, Tensor | None]:

@@ -8,8 +8,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-REFINERS = ("agc", "cosimi", "gat", "none")
-
 
 class ProbedConvolution(nn.Module):
     """`agc`: ÂXW + b with Â = (1·1ᵀ + ρI)/(S + ρ), the clique's adjacency with the probe coefficient ρ.

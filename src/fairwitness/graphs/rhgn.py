@@ -6,7 +6,6 @@ maps meet each node once, not each edge.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -14,33 +13,11 @@ from torch import Tensor, nn
 
 from fairwitness.errors import InputError
 from fairwitness.graphs.sampling import Block
+from fairwitness.graphs.settings import RHGNSettings
 from fairwitness.graphs.user_graph import Relation, Relations
 
 # The published code divides by √200, the width of the published vectors, at every width.
 ATTRIBUTE_SCALE = math.sqrt(200)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RHGNSettings:
-    """The shape of an RHGN, with the published defaults."""
-
-    n_hid: int = 32
-    n_inp: int = 200
-    n_layers: int = 2
-    n_heads: int = 4
-    dropout: float = 0.2
-    use_norm: bool = True
-    own_attributes: bool = False
-    """Whether both copies of the users see their attributes (NBA, Pokec); as published only the neighbours' copy does."""
-
-    def check(self) -> None:
-        """An InputError for the first setting that cannot be."""
-        if self.n_heads < 1 or self.n_hid < 1 or self.n_hid % self.n_heads:
-            raise InputError(f"--n-hid is {self.n_hid}; it must be a multiple of the {self.n_heads} heads.")
-        if self.n_layers < 1:
-            raise InputError("--n-layers is at least 1.")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"--dropout is {self.dropout}; it lies in [0, 1).")
 
 
 class RHGNLayer(nn.Module):

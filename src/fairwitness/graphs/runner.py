@@ -10,7 +10,7 @@ import random
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,40 +20,16 @@ import torch
 from fairwitness.errors import InputError, ModelError, suggestion
 from fairwitness.files import write_bytes
 from fairwitness.graphs.baselines import Logistic, Perceptron
-from fairwitness.graphs.catgcn import CatGCN, CatGCNSettings
+from fairwitness.graphs.catgcn import CatGCN
 from fairwitness.graphs.clustering import cluster
 from fairwitness.graphs.columns import Codes
 from fairwitness.graphs.learners import Clusters, FieldsOnly, Learner, Neighbourhoods, WholeGraph
-from fairwitness.graphs.rhgn import RHGN, RHGNSettings
+from fairwitness.graphs.rhgn import RHGN
+from fairwitness.graphs.settings import FEATURES, MODELS, CatGCNSettings, Experiment, RHGNSettings, TrainSettings
 from fairwitness.graphs.splits import Split, draw
-from fairwitness.graphs.trainer import Target, TrainSettings, fit, probabilities
+from fairwitness.graphs.trainer import Target, fit, probabilities
 from fairwitness.graphs.user_graph import Array, UserGraph
 from fairwitness.graphs.weighting import class_weights, group_weights
-
-MODELS = ("catgcn", "rhgn", "logistic", "mlp")
-FEATURES = ("fields", "attributes")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Experiment:
-    """Everything a training depends on besides the graph."""
-
-    model: str
-    seed: int
-    split: str = "catgcn"
-    train_ratio: float = 0.8
-    catgcn: CatGCNSettings = field(default_factory=CatGCNSettings)
-    rhgn: RHGNSettings = field(default_factory=RHGNSettings)
-    training: TrainSettings = field(default_factory=TrainSettings)
-    weight_balanced: bool = True
-    reweight: float = 0.0
-    clustering_method: str = "none"
-    cluster_number: int = 100
-    batch_size: int = 512
-    fanout: int = 0
-    features: str = "fields"
-    hidden: int = 64
-    gpu: int = 0
 
 
 @dataclass(frozen=True)

@@ -21,40 +21,9 @@ from torch import Tensor
 from fairwitness.errors import InputError, ModelError
 from fairwitness.files import write_bytes
 from fairwitness.graphs.learners import Learner
+from fairwitness.graphs.settings import TrainSettings
 from fairwitness.graphs.splits import Split
 from fairwitness.graphs.user_graph import Array
-
-SELECTIONS = ("val_loss", "val_accuracy", "last")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainSettings:
-    """How to train; the defaults are CatGCN's published ones."""
-
-    epochs: int = 9999
-    patience: int = 10
-    """Epochs without a better validation before stopping; 0 never stops early."""
-    select: str = "val_loss"
-    """Which epoch's weights are kept: the lowest validation loss, the highest validation accuracy, or the last."""
-    optimiser: str = "adam"
-    learning_rate: float = 0.1
-    weight_decay: float = 1e-5
-    one_cycle: bool = False
-    clip: float = 0.0
-    """Longest gradient; 0 leaves gradients alone."""
-    checkpoint_s: float = 30.0
-    """Seconds between checkpoints."""
-
-    def check(self) -> None:
-        """An InputError for the first setting that cannot be."""
-        if self.select not in SELECTIONS:
-            raise InputError(f"--select is '{self.select}'; it is one of: {', '.join(SELECTIONS)}.")
-        if self.epochs < 1 or self.patience < 0:
-            raise InputError("--epochs is at least 1 and --patience is not negative.")
-        if not (self.learning_rate > 0 and math.isfinite(self.learning_rate)):
-            raise InputError(f"The learning rate is {self.learning_rate}; it must be positive.")
-        if self.weight_decay < 0 or self.clip < 0:
-            raise InputError("--weight-decay and --clip are not negative.")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from fairwitness.errors import MissingExtraError, ModelError
 from fairwitness.files import content_hash
+from fairwitness.models.quiet import quiet
 from fairwitness.models.safe_weights import safe
 
 
@@ -32,8 +33,9 @@ class TextClassifier:
         from fairwitness.models.memory import enough_memory
 
         try:
-            tokenizer = AutoTokenizer.from_pretrained(self.model)
-            model = AutoModelForSequenceClassification.from_pretrained(self.model, **safe(), dtype=torch.float32)
+            with quiet():
+                tokenizer = AutoTokenizer.from_pretrained(self.model)
+                model = AutoModelForSequenceClassification.from_pretrained(self.model, **safe(), dtype=torch.float32)
         except (OSError, ValueError, RuntimeError, KeyError) as error:
             line = " ".join(str(error).split())[:200]
             raise ModelError(f"'{self.model}' cannot be loaded as a text-classification model: {line}") from error

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fairwitness.errors import ModelError
 from fairwitness.models.memory import enough_memory, in_batches
+from fairwitness.models.quiet import quiet
 from fairwitness.models.safe_weights import safe
 from fairwitness.models.text_classifier import ABOUT, read_about
 
@@ -71,8 +72,9 @@ def load_encoder_classifier(folder: Path) -> EncoderClassifier:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     try:
-        model = AutoModelForSequenceClassification.from_pretrained(folder, **safe())
-        return EncoderClassifier(model.to(_device()), AutoTokenizer.from_pretrained(folder), read_about(folder))
+        with quiet():
+            model = AutoModelForSequenceClassification.from_pretrained(folder, **safe())
+            return EncoderClassifier(model.to(_device()), AutoTokenizer.from_pretrained(folder), read_about(folder))
     except (OSError, ValueError, KeyError) as error:
         raise ModelError(f"{folder} cannot be loaded as a filter model: {str(error).splitlines()[0]}") from error
 
@@ -89,10 +91,11 @@ def train_encoder_classifier(
 
     set_seed(settings.seed)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(settings.name)
-        model = AutoModelForSequenceClassification.from_pretrained(
-            settings.name, **safe(), num_labels=2, ignore_mismatched_sizes=True
-        )
+        with quiet():
+            tokenizer = AutoTokenizer.from_pretrained(settings.name)
+            model = AutoModelForSequenceClassification.from_pretrained(
+                settings.name, **safe(), num_labels=2, ignore_mismatched_sizes=True
+            )
     except (OSError, ValueError) as error:
         raise ModelError(
             f"The encoder '{settings.name}' cannot be loaded: {str(error).splitlines()[0]} "

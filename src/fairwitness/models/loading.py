@@ -16,6 +16,7 @@ from fairwitness.models.fused_gates import fuse_gates
 from fairwitness.models.fused_norms import fuse_norms
 from fairwitness.models.fused_rotary import fuse_rotary
 from fairwitness.models.memory import enough_memory
+from fairwitness.models.quiet import quiet
 from fairwitness.models.safe_weights import VARIABLE, pickles_allowed, safe
 from fairwitness.registry import names
 
@@ -39,13 +40,12 @@ def load_parts(name: str, *, device: str = "auto", dtype: str = "auto", quantize
     number = choose_dtype(dtype, place)
     source, extra = locate(name)
     _require_causal(name, source, extra)
-    _quiet()
     arguments: dict[str, Any] = {**safe(extra), "dtype": getattr(torch, number), "output_loading_info": True}
     if quantize:
         arguments["quantization_config"] = _four_bits(place, number)
     from transformers import AutoModelForCausalLM
 
-    with explained(name):
+    with explained(name), quiet():
         model, info = AutoModelForCausalLM.from_pretrained(source, **arguments)
         tokenizer = load_tokenizer(name)
     _require_head(name, info)
@@ -63,7 +63,7 @@ def load_tokenizer(name: str) -> Any:
     from transformers import AutoTokenizer
 
     source, extra = locate(name)
-    with explained(name):
+    with explained(name), quiet():
         tokenizer = AutoTokenizer.from_pretrained(source, **extra)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
@@ -144,6 +144,8 @@ def _require_causal(name: str, source: str, extra: dict[str, Any]) -> None:
     if getattr(config, "is_encoder_decoder", False) or not causal or config.model_type not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         what = architectures[0] if architectures else config.model_type
         hint = " `fairwitness stereoset eval` takes masked models." if _masked(config) else ""
+        if what.endswith("ForSequenceClassification"):
+            hint = f" `fairwitness counterfactual run --scorer hf:{name}` takes classifiers."
         raise ModelError(f"'{name}' is a {what}, not a causal language model, so it gives no probability of a next word.{hint}")
 
 
@@ -205,11 +207,3 @@ def _reason(name: str, error: BaseException) -> str:
         f"Model '{name}' was not found: no built-in model, no folder here, and the hub has not given it ({words[:120]}…).{near} "
         "Check the name, give a local folder, or set HF_TOKEN for gated models.  (fairwitness list models)"
     )
-
-
-def _quiet() -> None:
-    """No bars and no advice from transformers: what matters is said by us."""
-    from transformers.utils import logging
-
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()

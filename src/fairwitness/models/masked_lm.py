@@ -20,6 +20,7 @@ from fairwitness.models import packing
 from fairwitness.models.devices import choose_device, choose_dtype
 from fairwitness.models.loading import explained, load_tokenizer, locate
 from fairwitness.models.memory import enough_memory, out_of_memory, token_budget
+from fairwitness.models.quiet import quiet
 from fairwitness.models.safe_weights import safe
 
 
@@ -109,14 +110,11 @@ class MaskedLM:
 def load(name: str, *, device: str = "auto", dtype: str = "auto", token_budget: int = 0) -> MaskedLM:
     """Load a masked language model by hub name or folder. Every way this can fail is a ModelError that says what to do."""
     from transformers import AutoModelForMaskedLM
-    from transformers.utils import logging
 
     place = choose_device(device)
     number = choose_dtype(dtype, place)
     source, extra = locate(name)
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    with explained(name):
+    with explained(name), quiet():
         model, info = AutoModelForMaskedLM.from_pretrained(
             source, **safe(extra), dtype=getattr(torch, number), output_loading_info=True
         )

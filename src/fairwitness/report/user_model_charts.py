@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from fairwitness.report.style import BLUE, GREY, INK, ORANGE, new_figure, save_figure
+from fairwitness.report.style import BLUE, GREY, INK, ORANGE, SOFT, ink_on, new_figure, save_figure
 
 TITLES = {
     "statistical_parity": "Statistical parity: share of the group predicted as the class",
@@ -50,10 +50,10 @@ def _map(axis: Any, table: pl.DataFrame, groups: list[str], name: str) -> None:
     finite = values[np.isfinite(values)]
     share = name in ("statistical_parity", "equal_opportunity")
     top = 1.0 if share else max(1e-9, float(finite.max()) if len(finite) else 1.0)
-    axis.imshow(np.where(np.isfinite(values), values, np.nan), cmap="Blues", vmin=0, vmax=top * 1.15, aspect="auto")
+    image = axis.imshow(np.where(np.isfinite(values), values, np.nan), cmap="Blues", vmin=0, vmax=top * 1.15, aspect="auto")
     for y, class_ in enumerate(classes):
         for x, group in enumerate(groups):
-            _cell(axis, x, y, cells.get((class_, group)), values[y, x] > 0.52 * top * 1.15)
+            _cell(axis, x, y, cells.get((class_, group)), image.to_rgba(values[y, x])[:3])
     for edge in range(1, len(classes)):
         axis.axhline(edge - 0.5, color="white", linewidth=1.5)
     for edge in range(1, len(groups)):
@@ -66,11 +66,11 @@ def _map(axis: Any, table: pl.DataFrame, groups: list[str], name: str) -> None:
     axis.set_title(TITLES[name], loc="left", fontsize=9.5, color=INK)
 
 
-def _cell(axis: Any, x: int, y: int, row: dict[str, Any] | None, dark: bool) -> None:
+def _cell(axis: Any, x: int, y: int, row: dict[str, Any] | None, background: Any) -> None:
     if row is None or row["value"] is None:
-        axis.text(x, y, f"undefined\nn={row['n']:,}" if row else "–", ha="center", va="center", fontsize=7, color=GREY)
+        axis.text(x, y, f"undefined\nn={row['n']:,}" if row else "–", ha="center", va="center", fontsize=7, color=SOFT)
         return
-    colour = "white" if dark else INK
+    colour = ink_on(background)
     axis.text(x, y - 0.14, f"{row['value']:.2f}", ha="center", va="center", fontsize=9, color=colour)
     ends = "" if row["low"] is None else f"{row['low']:.2f}–{row['high']:.2f} · "
     axis.text(x, y + 0.22, f"{ends}n={row['n']:,}", ha="center", va="center", fontsize=6.5, color=colour)
@@ -111,7 +111,7 @@ def draw_curve(curve: pl.DataFrame, path: Path, title: str) -> Path:
         transform=axis.transAxes,
         ha="right",
         fontsize=8,
-        color=GREY,
+        color=SOFT,
     )
     axis.set_title(title, loc="left", fontsize=11, color=INK)
     return save_figure(figure, path)

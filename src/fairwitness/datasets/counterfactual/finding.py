@@ -48,7 +48,7 @@ class Finder:
         longest_first = sorted(words.found, key=len, reverse=True)
         alternatives = "|".join(re.escape(word).replace(r"\ ", r"\s+").replace("'", "['’]") for word in longest_first)
         self._pattern = re.compile(rf"(?<![\w@#/.'’-])(?:{alternatives})(?![\w@/])(?!\.\w)", re.IGNORECASE)
-        self._words = _people()
+        self._words = people_words()
         self._ambiguous = words.ambiguous
 
     def find(self, text: str) -> list[Found]:
@@ -182,5 +182,6 @@ def _ends(before: str, phrase: str) -> bool:
 
 
 @cache
-def _people() -> dict[str, frozenset[str]]:
+def people_words() -> dict[str, frozenset[str]]:
+    """The lists of people.toml by name."""
     return {name: frozenset(words) for name, words in tomllib.loads(read_text_of("people.toml")).items()}

@@ -18,6 +18,7 @@ from fairwitness.files import require_file
 
 CATEGORIES = ("disability", "gender", "race", "religion", "sexual_orientation")
 CONTROL = ""
+GENDERS = ("male", "female")
 _HERE = resources.files("fairwitness.datasets.counterfactual")
 
 
@@ -36,6 +37,7 @@ class Lexicon:
     noun_of: Mapping[str, str] = field(default_factory=dict)
     plural_of: Mapping[str, str] = field(default_factory=dict)
     alone_of: Mapping[str, str] = field(default_factory=dict)
+    gendered: Mapping[str, str] = field(default_factory=dict)
     ambiguous: frozenset[str] = frozenset()
     not_before: tuple[str, ...] = ()
     not_after: tuple[str, ...] = ()
@@ -96,6 +98,7 @@ def parse_lexicon(data: Mapping[str, Any], where: str) -> Lexicon:
         noun_of=dict(data.get("noun_of", {})),
         plural_of=dict(data.get("plural_of", {})),
         alone_of=dict(data.get("alone_of", {})),
+        gendered=_gendered(data.get("gendered", {}), where),
         ambiguous=frozenset(word.lower() for word in doubt.get("words", ())),
         not_before=tuple(doubt.get("not_before", ())),
         not_after=tuple(doubt.get("not_after", ())),
@@ -118,6 +121,7 @@ def crossed(lexicons: Iterable[Lexicon]) -> Lexicon:
             " × ".join(name for name, _ in pairs): {s: f for _, fills in pairs for s, f in fills.items()} for pairs in combinations
         },
         aliases={alias: slot for each in lexicons for alias, slot in each.aliases.items()},
+        gendered={word: gender for each in lexicons for word, gender in each.gendered.items()},
     )
 
 
@@ -129,6 +133,15 @@ def read_text_of(name: str) -> str:
 @cache
 def _built_in(name: str) -> Lexicon:
     return parse_lexicon(tomllib.loads(read_text_of(f"lexicons/{name}.toml")), f"lexicons/{name}.toml")
+
+
+def _gendered(data: Mapping[str, Sequence[str]], where: str) -> dict[str, str]:
+    """Word → the only gender it is said of."""
+    if unknown := [name for name in data if name not in GENDERS]:
+        raise InputError(
+            f"{where}: [gendered] has '{unknown[0]}'; it takes {' and '.join(GENDERS)}.{suggestion(unknown[0], GENDERS)}"
+        )
+    return {str(word).lower(): gender for gender, words in data.items() for word in words}
 
 
 def _add_group(
