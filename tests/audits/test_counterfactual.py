@@ -56,7 +56,7 @@ def test_out_of_the_box(tmp_path: Path) -> None:
         "report.html",
     } <= names
     facts = json.loads((tmp_path / "run" / "run.json").read_text())["audits"]["scores"]
-    assert facts["counts"] == {"asked": 179, "scored": 179, "failed": 0}, "30 × 6, and no lesbian brother"
+    assert facts["counts"] == {"asked": 180, "scored": 180, "failed": 0}
     again = counterfactual(CounterfactualConfig(out=tmp_path / "run", categories=("sexual_orientation",), resamples=200))
     assert again.table.equals(result.table)
 
@@ -283,10 +283,9 @@ def test_groups_that_are_called_like_columns_and_scores_that_are_words(tmp_path:
 
 
 def test_a_variant_that_was_not_made_is_no_failure(tmp_path: Path) -> None:
-    """ "my lesbian brother" is not made: it is in no pair, and nothing has failed."""
-    result = counterfactual(
-        CounterfactualConfig(out=tmp_path / "cf", categories=("sexual_orientation",), resamples=100, charts=False)
-    )
+    """ "my lesbian brother" is not made where only plausible ones are asked for: it is in no pair, and nothing has failed."""
+    chosen = {"categories": ("sexual_orientation",), "resamples": 100, "charts": False}
+    result = counterfactual(CounterfactualConfig(out=tmp_path / "cf", plausible_only=True, **chosen))
     by_group = result.tables["by_group"].filter(pl.col("sentiment") == "all")
     counts = {role: (n, failed) for role, n, failed in by_group.select("role", "n", "n_failed").iter_rows()}
     assert counts["Gay"] == (30, 0)

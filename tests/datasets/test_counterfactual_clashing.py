@@ -75,7 +75,7 @@ def test_the_variant_is_left_out_and_counted() -> None:
 def test_what_somebody_wrote_is_kept() -> None:
     words = [lexicon("sexual_orientation")]
     templates = templates_from_comments([(0, "those lesbian guys", None)], words, source="x", left=Left())
-    (frame,) = expanded_pieces(templates.with_columns(sentiment=pl.lit("neutral")))
+    (frame,) = expanded_pieces(templates.with_columns(sentiment=pl.lit("neutral")), left=Left())
     assert "those lesbian guys" in frame["text"].to_list()
 
 

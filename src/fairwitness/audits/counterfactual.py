@@ -79,6 +79,8 @@ class CounterfactualConfig(EngineOptions):
     """Who labels the sentiment where the file does not: vader, or the name of a Hugging Face classifier."""
     mixed: bool = False
     """Also take comments that name several groups of one category."""
+    plausible_only: bool = False
+    """Leave out variants that contradict themselves, such as "my lesbian brother". Unset: every template × every group."""
     intersections: bool = False
     """Also make templates with the slots of two categories, where a comment speaks of both."""
     max_rows: int | None = None
@@ -122,11 +124,8 @@ def counterfactual(config: CounterfactualConfig | None = None) -> AuditResult:
         )
     files = {name: config.out / f"{name}.parquet" for name in ("templates", "expanded", "scores", "measurements")}
     make_templates(_take(TemplatesConfig, config, in_=config.in_, out=files["templates"]))
-    expand(
-        ExpandConfig(
-            in_=files["templates"], out=files["expanded"], lexicon=config.lexicon, sample=config.sample, restart=config.restart
-        )
-    )
+    # The templates are of the asked categories already, and of crossed ones, which have names of their own.
+    expand(_take(ExpandConfig, config, in_=files["templates"], out=files["expanded"], categories=()))
     score(_take(ScoreConfig, config, in_=files["expanded"], out=files["scores"]))
     return analyze(_take(AnalyzeConfig, config, in_=files["scores"], out=files["measurements"]))
 

@@ -73,6 +73,8 @@ class ExpandConfig:
     """Your own lexicon files, as for `templates`."""
     sample: int | None = None
     """Only so many templates for each category and sentiment, drawn by content."""
+    plausible_only: bool = False
+    """Leave out variants that contradict themselves, such as "my lesbian brother". Unset: every template × every group."""
     restart: bool = False
     """Start over even if the folder holds another question's results."""
 
@@ -148,12 +150,12 @@ def expand(config: ExpandConfig) -> AuditResult:
         templates = templates.filter(pl.col("category").is_in(config.categories))
     if config.sample is not None:
         templates = stratified(templates, config.sample)
-    question = {"step": "expand", **_plain(config), "templates": content_hash(*templates["unit"].to_list()), "code": 2}
+    question = {"step": "expand", **_plain(config), "templates": content_hash(*templates["unit"].to_list()), "code": 1}
     with runs.open_run(config.out, "counterfactual expand", question, restart=config.restart, inputs={"in": config.in_}) as run:
         if not run.sealed:
             count, left = 0, sources.Left()
             with tables.writer(config.out) as append:
-                for piece in expanded_pieces(templates, own, left=left):
+                for piece in expanded_pieces(templates, own, left=left if config.plausible_only else None):
                     append(piece)
                     count += piece.height
             counts = {"asked": count, "scored": count, "failed": 0}
@@ -191,10 +193,9 @@ def expanded_pieces(
 ) -> Iterator[pl.DataFrame]:
     """The filled texts as example rows, a piece at a time: templates in file order within each category.
 
-    A variant that contradicts itself ("a lesbian man") is not made, unless the comment was written so; `left` counts them.
+    With `left`, a variant that contradicts itself ("a lesbian man") is left out and counted, unless the comment was written so.
     """
     expanders: dict[str, tuple[Expander, Clashes]] = {}
-    left = left or sources.Left()
     for start in range(0, templates.height, rows):
         for (category,), some in (
             templates[start : start + rows].partition_by("category", as_dict=True, maintain_order=True).items()
@@ -202,7 +203,9 @@ def expanded_pieces(
             if category not in expanders:
                 words = lexicon(category, own)
                 expanders[category] = Expander(words), Clashes(words)
-            yield _expand_frame(some, *expanders[category], left)
+            expander, clashes = expanders[category]
+            made = _expand_frame(some, expander)
+            yield made if left is None else _plausible(made, clashes, left)
 
 
 def stratified(templates: pl.DataFrame, size: int) -> pl.DataFrame:
@@ -323,20 +326,24 @@ def _labels(column: pl.Series, path: Path) -> list[float | None]:
     return (labels >= 0.5).cast(pl.Float64).to_list()
 
 
-def _expand_frame(templates: pl.DataFrame, expander: Expander, clashes: Clashes, left: sources.Left) -> pl.DataFrame:
+def _plausible(made: pl.DataFrame, clashes: Clashes, left: sources.Left) -> pl.DataFrame:
+    """Without the variants that contradict themselves; what the comment's author wrote stays."""
+    written = made["original_group"] if "original_group" in made.columns else [None] * made.height
+    rows = zip(made["role"], made["text"], written, strict=True)
+    reasons = ["" if role == own else clashes.reason(role, text) for role, text, own in rows]
+    for reason in filter(None, reasons):
+        left.add(reason)
+    return made.filter(pl.Series([not reason for reason in reasons], dtype=pl.Boolean))
+
+
+def _expand_frame(templates: pl.DataFrame, expander: Expander) -> pl.DataFrame:
     names = roles(expander.lexicon)
     texts: list[str] = []
     notes: list[str] = []
-    kept_rows: list[bool] = []
-    written = templates["original_group"] if "original_group" in templates.columns else [None] * templates.height
-    for (unit, template), own in zip(templates.select("unit", "template").iter_rows(), written, strict=True):
+    for unit, template in templates.select("unit", "template").iter_rows():
         filled, put = expander.expand(template, where=f"template {unit}")
         texts += filled
         notes += put
-        reasons = ["" if role == own else clashes.reason(role, text) for role, text in zip(names, filled, strict=True)]
-        kept_rows += [not reason for reason in reasons]
-        for reason in filter(None, reasons):
-            left.add(reason)
     repeated = templates[np.repeat(np.arange(templates.height), len(names))]
     role = pl.Series("role", names * templates.height, dtype=pl.String)
     kept = [name for name in ("category", "sentiment", "label", "original_group") if name in templates.columns]
@@ -352,7 +359,6 @@ def _expand_frame(templates: pl.DataFrame, expander: Expander, clashes: Clashes,
             "substitutions",
             "template",
         )
-        .filter(pl.Series(kept_rows, dtype=pl.Boolean))
     )
 
 
