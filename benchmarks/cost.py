@@ -1,12 +1,15 @@
 """The cost model of docs/scale.md, checked: made from the smallest and the largest model measured, it must foretell the middle one.
 
-Seconds a row = operations a row ÷ F + c: F is the rate at which one more operation is done, c what a row costs with any model.
+Seconds a row = operations a row ÷ F + bytes a row ÷ B: F is the rate of matrix products, B that of the steps between them (norms,
+sums, rotary positions, gates), which are bound by memory.
 python -m benchmarks.cost                        with the rates of benchmarks/gpu_scale.py that stand below
-python -m benchmarks.cost --rates 1624 658 310   with others, in the order of gpu_scale.SHAPES
+python -m benchmarks.cost --rates 2159 741 347   with others, in the order of gpu_scale.SHAPES
 """
 
 import argparse
 import sys
+
+import numpy as np
 
 from benchmarks.figures import HEAD, figure
 
@@ -18,7 +21,7 @@ SHAPES = {
 }
 VOCABULARY, TOKENS, HEAD_TOKENS, LABEL_TOKENS = 128_256, 118, 34, 2
 # rows a second on one H200, 15 November 2026
-MEASURED = (1624.0, 658.0, 310.0)
+MEASURED = (2159.0, 741.0, 347.0)
 ROWS = 2e9
 # bytes a row: comments in Parquet, answered parts, predictions
 BYTES = {"comments read": 130, "answered parts": 23, "predictions": 30}
@@ -28,14 +31,31 @@ def operations(layers: int, width: int, inner: int, heads: int, shared: int) -> 
     """Floating-point operations of one row of TOKENS tokens behind a head that is computed once, with two labels."""
     linear = layers * (2 * width * width + 2 * width * (width // heads * shared) + 3 * width * inner)
     attention = 4 * layers * width * TOKENS * (HEAD_TOKENS + (TOKENS + 1) / 2)
-    return 2.0 * linear * (TOKENS + LABEL_TOKENS) + attention + 2.0 * width * VOCABULARY * LABEL_TOKENS
+    # The last feed-forward block works where a label is scored alone.
+    unread = 3 * width * inner * (TOKENS - 1)
+    return 2.0 * (linear * (TOKENS + LABEL_TOKENS) - unread) + attention + 2.0 * width * VOCABULARY * LABEL_TOKENS
+
+
+def traffic(layers: int, width: int, inner: int, heads: int, shared: int) -> float:
+    """Bytes that the steps between matrix products read and write for one row, two bytes a number.
+
+    A token of a layer: two norms (4 × width), two sums (6 ×), folding and turning of queries, keys, values and answers (10 ×), and
+    the gate (4 × the feed-forward width).
+    """
+    return 2.0 * (TOKENS + LABEL_TOKENS) * layers * (20 * width + 4 * inner)
 
 
 def fitted(rates: tuple[float, ...]) -> tuple[float, float]:
-    """Operations a second and seconds a row, from the first and the last shape."""
-    work = [operations(*shape) for shape in SHAPES.values()]
-    rate = (work[-1] - work[0]) / (1 / rates[-1] - 1 / rates[0])
-    return rate, 1 / rates[0] - work[0] / rate
+    """Operations and bytes a second, from the first and the last shape."""
+    shapes = [SHAPES[name] for name in ("1B", "8B")]
+    parts = np.array([[operations(*shape), traffic(*shape)] for shape in shapes])
+    each = np.linalg.solve(parts, 1 / np.array([rates[0], rates[-1]]))
+    return float(1 / each[0]), float(1 / each[1])
+
+
+def foretold(shape: tuple[int, ...], rate: float, memory: float) -> float:
+    """Rows a second of a shape."""
+    return 1 / (operations(*shape) / rate + traffic(*shape) / memory)
 
 
 def main() -> None:
@@ -43,13 +63,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rates", type=float, nargs=3, default=MEASURED)
     rates = tuple(parser.parse_args(sys.argv[1:] if __name__ == "__main__" else []).rates)
-    rate, fixed = fitted(rates)
-    print(f"F = {rate / 1e12:.0f} TFLOP/s, c = {1e6 * fixed:.0f} µs a row, from the smallest and the largest.\n")
+    rate, memory = fitted(rates)
+    print(f"F = {rate / 1e12:.0f} TFLOP/s, B = {memory / 1e12:.1f} TB/s, from the smallest and the largest.\n")
     print(HEAD)
     for (name, shape), measured in zip(SHAPES.items(), rates, strict=True):
-        foretold = 1 / (operations(*shape) / rate + fixed)
-        off = 100 * abs(foretold / measured - 1)
-        remark = f"{foretold:,.0f} rows/s foretold, {measured:,.0f} measured; {operations(*shape) / 1e9:,.0f} GFLOP a row"
+        expected = foretold(shape, rate, memory)
+        off = 100 * abs(expected / measured - 1)
+        remark = f"{expected:,.0f} rows/s foretold, {measured:,.0f} measured; {operations(*shape) / 1e9:,.0f} GFLOP a row"
         print(figure(f"{name}: how far the model is off", [off], "%", below=10 if name == "3B" else None, remark=remark))
     for (name, _), measured in zip(SHAPES.items(), rates, strict=True):
         days = ROWS / measured / 86_400

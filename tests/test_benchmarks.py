@@ -36,11 +36,11 @@ def test_one_benchmark_replaces_its_own_section_only() -> None:
 
 
 def test_the_cost_model_foretells_the_shape_it_was_not_made_from() -> None:
-    rate, fixed = cost.fitted(cost.MEASURED)
-    middle = 1 / (cost.operations(*cost.SHAPES["3B"]) / rate + fixed)
-    assert middle == pytest.approx(cost.MEASURED[1], rel=0.1)
+    rate, memory = cost.fitted(cost.MEASURED)
+    assert cost.foretold(cost.SHAPES["3B"], rate, memory) == pytest.approx(cost.MEASURED[1], rel=0.1)
+    assert cost.foretold(cost.SHAPES["8B"], rate, memory) == pytest.approx(cost.MEASURED[2])
     assert 200e12 < rate < 900e12
-    assert fixed > 0
+    assert 1e12 < memory < 4.8e12, "slower than the card's memory"
 
 
 def test_the_peers_of_zero_shot_see_rows_of_the_mean_length() -> None:

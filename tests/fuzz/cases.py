@@ -1,4 +1,5 @@
-"""Files that nobody should have written: seeds with bytes changed and cut, and files of the right shape with odd values.
+"""Files that nobody should have written: seeds with bytes changed and cut, seeds with one value changed (displaced.py), and files
+of the right shape with odd values.
 
 Made by hypothesis; `judge` says whether a reader took one well.
 """
@@ -12,6 +13,7 @@ from types import FrameType
 
 from cyclopts import CycloptsError
 from hypothesis import strategies as st
+from tests.fuzz.displaced import displaced
 from tests.fuzz.reader import Reader
 
 from fairwitness.errors import FairWitnessError
@@ -81,7 +83,8 @@ def _toml_line(pair: tuple[str, object]) -> str:
 
 def cases(reader: Reader) -> st.SearchStrategy[bytes]:
     """What a reader is tried with."""
-    return st.one_of(mutated(reader.seeds), shaped(reader), st.binary(max_size=60))
+    almost = displaced(reader, values(reader.words))
+    return st.one_of(mutated(reader.seeds), shaped(reader), st.binary(max_size=60), *([] if almost is None else [almost] * 2))
 
 
 class HangError(Exception):

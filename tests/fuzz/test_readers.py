@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.conftest import Done
 from tests.fuzz.cases import cases, judge
 from tests.fuzz.readers import READERS
+from tests.fuzz.rooms import RESULTS, SBIC
 
 EXAMPLES = int(os.environ.get("FAIRWITNESS_FUZZ", "40"))
 
@@ -46,6 +47,16 @@ ONCE_FAILED = [
     ("raw_hatecheck", b"\r\r\r,"),
     ("raw_stereoset", b'{"data": {"intersentence": null}}'),
     ("counterfactual_scores", b"unit,role,score,error,category,sentiment\nu,,1,0,,\n,r,,s,s,1\n"),
+    (
+        "calibration",
+        b'{"format": "fairwitness-calibration/1", "scorer": "profanity", "x": [0, 1], "y": [18446744073709551616, 0.9]}',
+    ),
+    ("task_toml", b'positive = "rude"\nnegative = "polite"\nprompt = "Text: {text} Answer:"\nprompts = 0'),
+    ("stereoset_results", RESULTS.replace(b"-1.5", b"{}")),
+    ("counterfactual_scores", b"unit,role,score,error,category,sentiment\n,role,,,,\n,role,,,,\nrole,,,,,\n"),
+    ("raw_sbic", SBIC.replace(b"a mild text", b"")),
+    ("raw_kosbi", b'[{"context": [], "sentence": {}}]'),
+    ("raw_hatexplain", b'{"1_x": {"post_id": "1_x", "annotators": {}, "rationales": [], "post_tokens": ["a"]}}'),
     ("record_elsewhere", b'{"format": 1, "audits": {"zs": {"outputs": {"zs\\ud800t": "0"}, "status": "done"}}}'),
 ]
 

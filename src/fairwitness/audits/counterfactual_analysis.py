@@ -184,7 +184,8 @@ def _unmade(rows: pl.DataFrame, wide: pl.DataFrame, roles: list[str]) -> NDArray
     missing = np.zeros((wide.height, len(roles)), dtype=bool)
     if rows.height < missing.size:
         for place, role in enumerate(roles):
-            missing[:, place] = ~wide["unit"].is_in(rows.filter(pl.col("role") == role)["unit"].implode()).to_numpy()
+            made = wide["unit"].is_in(rows.filter(pl.col("role") == role)["unit"].implode(), nulls_equal=True)
+            missing[:, place] = ~made.to_numpy()
     return missing
 
 

@@ -218,6 +218,7 @@ def _measure(
     groups: Sequence[str] = (),
     options: ClusterOptions = LOCAL,
 ) -> FairnessResult:
+    _refuse_records(rows, reading)
     reading = _looked_at(rows, reading)
     tally, scores = count(rows, reading, options=options)
     counts = dict(tally.counts)
@@ -246,6 +247,13 @@ def _measure(
         long = pl.concat([long, multigroup_measurements(multi, adjusted, counts)])
     facts = {name: None if isinstance(value, float) and np.isnan(value) else value for name, value in facts.items()}
     return FairnessResult({**made, "measurements": long}, facts, [], {OVERALL: overall, **counts})
+
+
+def _refuse_records(rows: Rows, reading: Reading) -> None:
+    schema = rows.lazy().collect_schema()
+    for name in reading.columns:
+        if schema[name].is_nested() or schema[name] in (pl.Binary, pl.Object):
+            raise InputError(f"Column '{name}' holds lists, records or bytes ({schema[name]}); single values were expected.")
 
 
 def _looked_at(rows: Rows, reading: Reading) -> Reading:

@@ -161,8 +161,15 @@ def _read_row(row: dict[str, Any], where: str) -> dict[str, Any]:
     read = {"subset": subset, "unit": str(row["id"]), **{key: str(row[key]) for key in ("bias_type", "target", "context")}}
     for position, (text, label, score) in enumerate(zip(options, labels, scores, strict=True)):
         role = label.replace("-", "_")
-        read |= {f"text_{role}": text, f"position_{role}": position, f"score_{role}": None if score is None else float(score)}
+        read |= {f"text_{role}": text, f"position_{role}": position, f"score_{role}": _number(score, where)}
     return read
+
+
+def _number(score: Any, where: str) -> float | None:
+    try:
+        return None if score is None else float(score)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{where}: a score is no number. Is the file a result of 'stereoset eval'?") from error
 
 
 def _literal(text: Any, where: str) -> list[Any]:

@@ -165,12 +165,23 @@ def _fetch(remote: Remote, dataset: Dataset, split: str, *, streaming: bool) -> 
 def _rows(dataset: Dataset, copy: RawCopy, config: DownloadConfig, table: str = "") -> Iterator[pl.DataFrame]:
     """The rows of one table as asked for: split, first rows, draw."""
     reader = dataset.tables[table or next(iter(dataset.tables))]
-    frames = reader(copy, splits.check(config.split) or "")
+    frames = _in_shape(dataset, copy, reader(copy, splits.check(config.split) or ""))
     if config.take is not None:
         frames = sample.take(frames, config.take)
     if config.sample is not None:
         frames = sample.sample(frames, config.sample, seed=config.seed)
     return frames
+
+
+def _in_shape(dataset: Dataset, copy: RawCopy, frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Whatever a reader stumbles over in a foreign file is the file's fault. No text of it is repeated: it may offend."""
+    try:
+        yield from frames
+    except (TypeError, AttributeError, LookupError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"{copy.shown} is not {dataset.card.name} as it was published: something in it is of another kind than expected "
+            f"({type(error).__name__}). Fetch it again, or see: fairwitness data card {dataset.card.name}"
+        ) from error
 
 
 def _write(dataset: Dataset, copy: RawCopy, config: DownloadConfig, table: str, path: Path) -> Written | None:

@@ -96,7 +96,7 @@ def _columns(posts: pl.DataFrame, split: str) -> pl.DataFrame:
         *TARGETS,
         (pl.col("targetStereotype").list.len() > 0).cast(pl.Int64).alias("has_implication"),
         "n_annotators",
-        pl.Series("id", [content_hash(text)[:16] for text in posts["post"]]),
+        pl.Series("id", [content_hash(text or "")[:16] for text in posts["post"]]),
         pl.lit(split or None, pl.String).alias("split"),
     )
 

@@ -69,7 +69,11 @@ class Calibrated:
         return columns | {"raw": raw, "score": np.where(np.isnan(raw), np.nan, mapped)}
 
 
+# Whole numbers beyond this are more than numpy takes for one; no score is so large.
+_LARGEST = 2.0**53
+
+
 def _steps(x: Any, y: Any) -> bool:
     """Whether these are the corners of a curve: as many as each other, numbers, and rising in x."""
     numbers = all(isinstance(side, list) and all(type(value) in (int, float) for value in side) for side in (x, y))
-    return numbers and 0 < len(x) == len(y) and bool(np.all(np.isfinite([*x, *y]))) and bool(np.all(np.diff(x) >= 0))
+    return numbers and 0 < len(x) == len(y) and bool(np.all(np.abs([*x, *y]) < _LARGEST)) and bool(np.all(np.diff(x) >= 0))

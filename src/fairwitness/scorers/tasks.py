@@ -81,11 +81,14 @@ def _from_file(path: Path) -> Task:
     for key in values:
         if key not in _KEYS:
             raise InputError(f"{path} has an unknown key '{key}'.{suggestion(key, _KEYS)} Expected: {listing(_KEYS)}.")
+    more = values.get("prompts", [])
+    if not isinstance(more, list) or not all(isinstance(prompt, str) for prompt in more):
+        raise InputError(f"{path}: 'prompts' must be a list of further prompts.")
     found = Task(
         str(values.get("name", path.stem)),
         _text(values, "positive", path),
         _text(values, "negative", path),
-        (_text(values, "prompt", path), *map(str, values.get("prompts", ()))),
+        (_text(values, "prompt", path), *more),
     )
     if found.positive == found.negative:
         raise InputError(f"{path}: the two labels are the same, '{found.positive}'.")

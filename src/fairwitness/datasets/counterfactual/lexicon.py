@@ -5,7 +5,7 @@ comment is finding.py's business, how a slot is filled grammar.py's.
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -76,8 +76,7 @@ def parse_lexicon(data: Mapping[str, Any], where: str) -> Lexicon:
     for key in ("category", "slots", "group"):
         if key not in data:
             raise InputError(f"{where}: '{key}' is missing. A lexicon has category, [slots] and at least two [[group]]s.")
-    if not isinstance(data["slots"], Mapping):
-        raise InputError(f"{where}: 'slots' is no table. A lexicon has category, [slots] and at least two [[group]]s.")
+    _check_shape(data, where)
     slots = {str(name): str(control) for name, control in data["slots"].items()}
     groups: dict[str, Mapping[str, str]] = {}
     found: dict[str, tuple[str, str]] = {}
@@ -133,6 +132,34 @@ def read_text_of(name: str) -> str:
 @cache
 def _built_in(name: str) -> Lexicon:
     return parse_lexicon(tomllib.loads(read_text_of(f"lexicons/{name}.toml")), f"lexicons/{name}.toml")
+
+
+def _check_shape(data: Mapping[str, Any], where: str) -> None:
+    """Tables of words, tables of lists of words, and a list of groups that are such tables themselves."""
+    groups = data["group"]
+    if not isinstance(groups, list) or not all(isinstance(group, Mapping) for group in groups):
+        raise InputError(f"{where}: 'group' must be a list of tables, each beginning with [[group]].")
+    for name in ("slots", "aliases", "adjective_of", "noun_of", "plural_of", "alone_of"):
+        _check_table(data, name, where, _is_word, "words")
+    for name in ("companions", "ambiguous", "gendered"):
+        _check_table(data, name, where, _are_words, "lists of words")
+    for group in groups:
+        _check_table(group, "fill", f"{where}, a [[group]]", _is_word, "words")
+        _check_table(group, "find", f"{where}, a [[group]]", _are_words, "lists of words")
+
+
+def _check_table(data: Mapping[str, Any], name: str, where: str, fits: Callable[[Any], bool], expected: str) -> None:
+    table = data.get(name, {})
+    if not isinstance(table, Mapping) or not all(fits(value) for value in table.values()):
+        raise InputError(f"{where}: '{name}' must be a table of {expected}.")
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _are_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
 def _gendered(data: Mapping[str, Sequence[str]], where: str) -> dict[str, str]:
