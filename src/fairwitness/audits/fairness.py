@@ -253,7 +253,7 @@ def _refuse_records(rows: Rows, reading: Reading) -> None:
     schema = rows.lazy().collect_schema()
     for name in reading.columns:
         if schema[name].is_nested() or schema[name] in (pl.Binary, pl.Object):
-            raise InputError(f"Column '{name}' holds lists, records or bytes ({schema[name]}); single values were expected.")
+            raise InputError(f"Column '{name}' holds lists or records ({schema[name]}); single values were expected.")
 
 
 def _looked_at(rows: Rows, reading: Reading) -> Reading:
