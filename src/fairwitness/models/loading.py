@@ -42,7 +42,7 @@ def load_parts(name: str, *, device: str = "auto", dtype: str = "auto", quantize
     _require_causal(name, source, extra)
     arguments: dict[str, Any] = {**safe(extra), "dtype": getattr(torch, number), "output_loading_info": True}
     if quantize:
-        arguments["quantization_config"] = _four_bits(place, number)
+        arguments |= four_bits(place, number)
     from transformers import AutoModelForCausalLM
 
     with explained(name), quiet():
@@ -164,7 +164,8 @@ def _require_head(name: str, info: dict[str, Any]) -> None:
         )
 
 
-def _four_bits(place: torch.device, number: str) -> Any:
+def four_bits(place: torch.device, number: str) -> dict[str, Any]:
+    """What transformers is to be told for weights of 4 bits; refused where that cannot be."""
     if place.type != "cuda":
         raise ModelError(
             "--quantize needs an NVIDIA GPU (CUDA), and there is none. Leave it out, or use a GGUF file or a smaller model."
@@ -175,7 +176,9 @@ def _four_bits(place: torch.device, number: str) -> Any:
         raise ModelError("--quantize needs the package bitsandbytes. Install it with: pip install bitsandbytes") from None
     from transformers import BitsAndBytesConfig
 
-    return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=getattr(torch, number))
+    settings = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=getattr(torch, number))
+    # Such weights are packed where they will be used: they cannot be moved there afterwards.
+    return {"quantization_config": settings, "device_map": {"": place}}
 
 
 @contextmanager

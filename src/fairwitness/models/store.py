@@ -5,7 +5,6 @@ Loading a model into memory is loading.py's; this file only brings folders of we
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fairwitness import registry
 from fairwitness.errors import ModelError
@@ -95,21 +94,16 @@ def _require_weights(folder: Path) -> None:
 
 
 def _store_quantized(name: str, folder: Path) -> Path:
-    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    if not torch.cuda.is_available():
-        raise ModelError("--quantize needs a CUDA device and the package bitsandbytes; neither plain CPU nor MPS can do it.")
-    try:
-        import bitsandbytes  # noqa: F401
-    except ImportError as error:
-        raise ModelError("--quantize needs the package bitsandbytes: pip install bitsandbytes") from error
-    from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
+    from fairwitness.models.devices import choose_device
+    from fairwitness.models.loading import four_bits
 
+    settings = four_bits(choose_device("auto"), "bfloat16")
     target = quantized_folder(name)
     if (target / "config.json").is_file():
         return target
-    settings: Any = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16)
-    model = AutoModelForCausalLM.from_pretrained(folder, use_safetensors=True, quantization_config=settings, device_map="cuda")
+    model = AutoModelForCausalLM.from_pretrained(folder, use_safetensors=True, **settings)
     model.save_pretrained(target)
     AutoTokenizer.from_pretrained(folder).save_pretrained(target)
     return target
