@@ -252,4 +252,4 @@ def _outputs(folder: Path) -> dict[str, str]:
 def _stays_inside(name: str) -> bool:
     """Whether a recorded name can be that of a file in the folder. Half a character (a lone surrogate) is in no file's name."""
     path = Path(name)
-    return ".." not in path.parts and not path.is_absolute() and name.isprintable()
+    return bool(path.name) and ".." not in path.parts and not path.is_absolute() and name.isprintable()

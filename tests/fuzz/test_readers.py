@@ -57,6 +57,7 @@ ONCE_FAILED = [
     ("raw_sbic", SBIC.replace(b"a mild text", b"")),
     ("raw_kosbi", b'[{"context": [], "sentence": {}}]'),
     ("raw_hatexplain", b'{"1_x": {"post_id": "1_x", "annotators": {}, "rationales": [], "post_tokens": ["a"]}}'),
+    ("record_elsewhere", b'{"format": 1, "audits": {"zs": {"outputs": {".": "1"}, "status": "done"}}}'),
     ("record_elsewhere", b'{"format": 1, "audits": {"zs": {"outputs": {"zs\\ud800t": "0"}, "status": "done"}}}'),
 ]
 
