@@ -42,18 +42,22 @@ class Pacer:
                 self._condition.wait(min(wait, 0.25))
         return False
 
-    def release(self, *, refused: bool = False) -> None:
-        """The request was answered, or given up."""
+    def heard(self, *, refused: bool) -> None:
+        """What the service said, at once: an answer that is kept first would come behind refusals that were later than it."""
         with self._condition:
-            self._in_flight -= 1
             self._refused_in_a_row = self._refused_in_a_row + 1 if refused else 0
-            if self._per_minute is not None:
-                self._answered.append(time.monotonic())
             self._pauses = self._pauses if refused else 0
             # One refusal may be a hiccup. Three in a row, from everybody together, mean that the quota is spent.
             if self._refused_in_a_row >= 3:
                 self._refused_in_a_row = 0
                 self._hold(self._pause())
+
+    def release(self) -> None:
+        """The request was answered and kept, or given up."""
+        with self._condition:
+            self._in_flight -= 1
+            if self._per_minute is not None:
+                self._answered.append(time.monotonic())
             self._condition.notify()
 
     def hold(self, seconds: float) -> None:

@@ -336,13 +336,14 @@ class Client:
         outcome = Outcome(Next.RETRY)
         try:
             outcome = self._wire.post(job.body)
+            self._pacer.heard(refused=outcome.refused)
             if self.cache is not None:
                 if outcome.step in (Next.TAKE, Next.GIVE_UP):
                     self.cache.put(job.name, self.service.name, outcome.payload, outcome.failure or None, number=number)
                 else:
                     self.cache.note_heard(number)
         finally:
-            self._pacer.release(refused=outcome.refused)
+            self._pacer.release()
         if outcome.refused and outcome.retry_after_s is not None:
             self._pacer.hold(self.limits.patience.wait(job.attempts, outcome.retry_after_s))
         return outcome
