@@ -105,15 +105,9 @@ def open_run(
             sweep(folder)
         if mirror := mirror_of(folder):
             mirror.bring_run(folder)
-        earlier = entry = read_manifest(folder).get(name)
+        earlier = read_manifest(folder).get(name)
         parts = _parts_of(folder, name, question)
-        if entry is not None and (restart or entry["question"] != question):
-            before = _parts_of(folder, name, entry["question"])
-            if not restart and (entry["status"] == "done" or not before.empty):
-                raise RunError(_difference(out, entry["question"], question))
-            # A call that stopped before it answered anything (a misspelt column, say) must not stand in the corrected one's way.
-            before.clear()
-            entry = None
+        entry = _gone_on_with(out, earlier, question, restart=restart)
         if entry is None:
             parts.clear()
             entry = {"kind": kind, "question": question, "status": "running", "outputs": {}, "started": _now()}
@@ -178,6 +172,20 @@ def _stopped(run: Run, earlier: dict[str, Any] | None, reason: str) -> None:
         seconds = round(run.entry.get("seconds", 0.0) + time.monotonic() - run.started, 3)
         run.entry.update(status="failed", reason=reason, seconds=seconds)
         _update_manifest(run.folder, run.name, run.entry)
+
+
+def _gone_on_with(
+    out: Path, earlier: dict[str, Any] | None, question: Mapping[str, Any], *, restart: bool
+) -> dict[str, Any] | None:
+    """The earlier record where it is of the same question; None where this one begins. Another's results are not written over."""
+    if earlier is None or (earlier["question"] == question and not restart):
+        return earlier
+    before = _parts_of(Path(out).parent, Path(out).stem, earlier["question"])
+    if not restart and (earlier["status"] == "done" or not before.empty):
+        raise RunError(_difference(out, earlier["question"], question))
+    # A call that stopped before it answered anything (a misspelt column, say) must not stand in the corrected one's way.
+    before.clear()
+    return None
 
 
 def _parts_of(folder: Path, name: str, question: Mapping[str, Any]) -> Parts:

@@ -449,6 +449,15 @@ def test_numbered_groups_and_classes_are_read_back_as_names(preds: Path, tmp_pat
         assert_frame_equal(first.tables[name], again.tables[name], check_exact=False)
 
 
+def test_names_keep_their_zeros_on_a_second_call(tmp_path: Path) -> None:
+    named = table().with_columns(code=pl.when(pl.col("idx") % 2 == 0).then(pl.lit("007")).otherwise(pl.lit("12")))
+    named.write_parquet(tmp_path / "p.parquet")
+    asked = config(tmp_path / "p.parquet", tmp_path, id_cols=(), group_cols=("code",))
+    first, again = audit_fairness(asked), audit_fairness(asked)
+    assert "007" in again.tables["multigroup"]["group"].to_list()
+    assert again.counts["code"].groups == first.counts["code"].groups
+
+
 def test_an_idx_that_is_no_whole_number_matches_no_row(tmp_path: Path) -> None:
     table().select("idx", "pred").write_parquet(tmp_path / "preds.parquet")
     table().drop("pred").with_columns(pl.col("idx") + 0.5).write_parquet(tmp_path / "labels.parquet")

@@ -35,7 +35,7 @@ def stored(out: Path, entry: Mapping[str, Any]) -> FairnessResult:
     """The result of a sealed run, from its files."""
     files = [out.parent / name for name in entry["outputs"]]
     found = {name: path_of(out, name) for name in ENDINGS if path_of(out, name) in files}
-    frames = {name: _as_written(tables.read(path)) for name, path in found.items()}
+    frames = {name: _as_written(path) for name, path in found.items()}
     counts = counts_from_table(frames.pop("counts"))
     return FairnessResult(frames, dict(entry["facts"]), files, counts)
 
@@ -97,9 +97,12 @@ def _as_the_seed_spells(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.when("skipped").then(pl.lit("True")).otherwise(pl.lit("False")).alias("skipped"))
 
 
-def _as_written(frame: pl.DataFrame) -> pl.DataFrame:
-    """Names of groups and classes are text, though a CSV file of numbered ones does not say so; `skipped` is true or false."""
-    frame = frame.with_columns(pl.col(name).cast(pl.String) for name in frame.columns if name in _NAMES or name.endswith(_NAMED))
+def _as_written(path: Path) -> pl.DataFrame:
+    """Names of groups and classes are text as it stands ("007"), though a CSV file does not say so; `skipped` is true or false."""
+    frame = tables.read(path)
+    names = [name for name in frame.columns if name in _NAMES or name.endswith(_NAMED)]
+    if path.suffix == ".csv" and names:
+        frame = frame.with_columns(pl.read_csv(path, columns=names, infer_schema=False).get_columns())
     if "skipped" not in frame.columns:
         return frame
     return frame.with_columns(pl.col("skipped").cast(pl.String).str.to_lowercase() == "true")
