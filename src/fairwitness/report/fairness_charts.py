@@ -48,7 +48,7 @@ def gap_bars(table: pl.DataFrame, gap: str) -> Any:
     axis.grid(axis="y", visible=False)
     title, meaning = _TITLES[gap]
     axis.set_title(title, loc="left", fontsize=11, color=INK)
-    axis.set_xlabel(f"{meaning} · line: interval · filled: adjusted p < 0.05", fontsize=9, color=INK)
+    axis.set_xlabel(f"{meaning}\nline: interval · filled: adjusted p < 0.05", fontsize=9, color=INK)
     if len(rows) < table.height:
         axis.set_title(f"{len(rows)} of {table.height} identities, largest gaps", loc="right", fontsize=9, color=SOFT)
     return figure
