@@ -56,14 +56,16 @@ def browsers(tmp_path: Path) -> Iterator[Callable[[], Any]]:
         browser.quit()
 
 
-def until(browser: Any, condition: Callable[[Any], Any]) -> float:
-    """Wait for something on a page that may be changing under our eyes, and say how long it took."""
-    from selenium.common.exceptions import StaleElementReferenceException
+def until(browser: Any, condition: Callable[[Any], Any]) -> None:
+    """Wait up to 20 s for something on a page that may be changing under our eyes.
+
+    Between finding an element and reading it the browser may have gone to the next page; chromedriver says so in several ways
+    (a stale element, an inspector's error that has no class of its own), and each means: look again.
+    """
+    from selenium.common.exceptions import WebDriverException
     from selenium.webdriver.support.ui import WebDriverWait
 
-    began = time.monotonic()
-    WebDriverWait(browser, 20, poll_frequency=0.02, ignored_exceptions=[StaleElementReferenceException]).until(condition)
-    return time.monotonic() - began
+    WebDriverWait(browser, 20, poll_frequency=0.02, ignored_exceptions=[WebDriverException]).until(condition)
 
 
 def free_port() -> int:

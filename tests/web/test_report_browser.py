@@ -63,7 +63,7 @@ def test_the_report_in_a_browser(page: str, browsers: Callable[[], Any]) -> None
     until(browser, lambda b: "on" in tip.get_attribute("class"))
     first = tip.text
     ActionChains(browser).send_keys(Keys.TAB).perform()
-    assert tip.text != first
+    until(browser, lambda b: tip.text != first)
 
     column = "return [...document.querySelector('table.sortable').tBodies[0].rows].map(r => r.cells[COLUMN].dataset.v)"
     head = browser.execute_script("return [...document.querySelectorAll('table.sortable th')].findIndex(h => h.className === 'n')")

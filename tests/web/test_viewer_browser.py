@@ -54,19 +54,16 @@ def test_a_million_rows(served: str, browsers: Callable[[], Any]) -> None:
     assert browser.title != "broken"
     assert browser.execute_script("return document.querySelectorAll('.line').length") < 200, "only what is seen is drawn"
 
-    took = {}
     for control, value in (("error", "failed"), ("outcome", "false positive"), ("group", "female")):
         before = total(browser)
         Select(one(browser, f"#{control}")).select_by_visible_text(value)
-        took[control] = until(browser, lambda b, seen=before: total(b) not in (seen, -1))
+        until(browser, lambda b, seen=before: total(b) not in (seen, -1))
     assert 0 < total(browser) < 400
     for control in ("error", "outcome", "group"):
         Select(one(browser, f"#{control}")).select_by_index(0)
     until(browser, lambda b: total(b) == ROWS)
     one(browser, "#text").send_keys("WOMEN")
-    took["text"] = until(browser, lambda b: total(b) < ROWS // 4)
-    # The promise is 1 s (benchmarks/viewing.py measures it); a busy test machine gets more.
-    assert max(took.values()) < 5, took
+    until(browser, lambda b: -1 < total(b) < ROWS // 4)
 
     one(browser, "#text").send_keys(Keys.CONTROL, "a")
     one(browser, "#text").send_keys("999999")
