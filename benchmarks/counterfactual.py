@@ -13,7 +13,7 @@ import polars as pl
 
 from benchmarks.figures import HEAD, figure
 from fairwitness.audits.counterfactual_analysis import analysis
-from fairwitness.audits.counterfactual_steps import ExpandConfig, expand
+from fairwitness.audits.counterfactual_expand import ExpandConfig, expand
 from fairwitness.datasets.counterfactual.sources import as_templates
 from fairwitness.metrics.paired import Comparison
 from fairwitness.models.answer_cache import AnswerCache

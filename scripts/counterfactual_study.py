@@ -24,7 +24,8 @@ def prepare(words: argparse.Namespace) -> None:
     """Templates of each set, filled: one row a text, with the set it belongs to."""
     import polars as pl
 
-    from fairwitness.audits.counterfactual_steps import TemplatesConfig, expanded_pieces, make_templates
+    from fairwitness.audits.counterfactual_expand import expanded_pieces
+    from fairwitness.audits.counterfactual_templates import TemplatesConfig, make_templates
 
     frames = []
     for name, given in {"our own": None, "HateCheck": words.hatecheck, "Jigsaw": words.jigsaw}.items():

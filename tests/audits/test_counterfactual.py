@@ -15,7 +15,9 @@ from tests.servers.perspective import KEY, Faults, PerspectiveServer, score_of, 
 import fairwitness as fw
 from fairwitness.audits import lifeboat
 from fairwitness.audits.counterfactual import AnalyzeConfig, CounterfactualConfig, analyze, counterfactual
-from fairwitness.audits.counterfactual_steps import ExpandConfig, ScoreConfig, TemplatesConfig, expand, make_templates, score
+from fairwitness.audits.counterfactual_expand import ExpandConfig, expand
+from fairwitness.audits.counterfactual_score import ScoreConfig, score
+from fairwitness.audits.counterfactual_templates import TemplatesConfig, make_templates
 from fairwitness.errors import EvidenceError, FairWitnessError, InputError, RunError, ServiceError
 from fairwitness.files import file_hash
 from fairwitness.models.service import IN_DOUBT
@@ -257,9 +259,8 @@ def test_the_question_is_the_same_in_every_process() -> None:
     import subprocess
     import sys
 
-    imports = (
-        "from fairwitness.audits.counterfactual_steps import _content as c\nfrom fairwitness.datasets.counterfactual import lexicon"
-    )
+    imports = "from fairwitness.audits.counterfactual_templates import _content as c"
+    imports += "\nfrom fairwitness.datasets.counterfactual import lexicon"
     command = [sys.executable, "-c", f"{imports}\nprint(c(lexicon.lexicon('gender')))"]
     printed = set()
     for seed in "123":

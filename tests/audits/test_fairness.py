@@ -398,6 +398,11 @@ def test_infinite_labels_and_predictions_are_refused() -> None:
         frame = table().with_columns(pl.when(pl.col("idx") == 3).then(float("inf")).otherwise(column).alias(column))
         with pytest.raises(InputError, match="infinite"):
             measure(frame, flags=[], groups=["age"])
+    several = table().with_columns(
+        target=pl.col("idx") % 3, pred=pl.when(pl.col("idx") == 3).then(float("inf")).otherwise(pl.col("idx") % 3)
+    )
+    with pytest.raises(InputError, match="--pred_col pred holds an infinite number"):
+        measure(several, flags=[], groups=["age"])
 
 
 def test_a_group_is_called_the_same_in_every_part(monkeypatch: pytest.MonkeyPatch) -> None:

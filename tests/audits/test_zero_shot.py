@@ -240,7 +240,9 @@ def test_the_command_line(folder: Path, table: Path, capsys: pytest.CaptureFixtu
     out = table.parent / "run" / "p.csv"
     words = f"zeroshot --in {table} --text-col text --task offense --out {out} --model {folder} --device cpu --force_float32"
     assert call([*words.split(), "--id_cols", "male", "n"]) == 0
-    assert "6 of 9 rows scored, 3 failed" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "6 of 9 rows scored, 3 failed" in said
+    assert "failed: 3 × no text" in said
     assert pl.read_csv(out).columns[-2:] == ["male", "n"]
 
 

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from fairwitness.audits.counterfactual_steps import expanded_pieces
+from fairwitness.audits.counterfactual_expand import expanded_pieces
 from fairwitness.datasets.counterfactual.clashing import Clashes
 from fairwitness.datasets.counterfactual.lexicon import Lexicon, lexicon, parse_lexicon
 from fairwitness.datasets.counterfactual.sources import Left, as_templates, templates_from_comments

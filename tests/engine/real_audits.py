@@ -53,14 +53,9 @@ def crows(folder: Path, model: Path, options: EngineOptions) -> list[Path]:
 
 def counterfactual(folder: Path, _model: Path, options: EngineOptions, *, scorer: str = "profanity", url: str = "") -> list[Path]:
     """Some of our own templates under a text scorer or a service."""
-    from fairwitness.audits.counterfactual_steps import (
-        ExpandConfig,
-        ScoreConfig,
-        TemplatesConfig,
-        expand,
-        make_templates,
-        score,
-    )
+    from fairwitness.audits.counterfactual_expand import ExpandConfig, expand
+    from fairwitness.audits.counterfactual_score import ScoreConfig, score
+    from fairwitness.audits.counterfactual_templates import TemplatesConfig, make_templates
 
     make_templates(TemplatesConfig(out=folder / "templates.parquet", categories=("gender",)))
     expand(ExpandConfig(in_=folder / "templates.parquet", out=folder / "expanded.parquet", sample=2))

@@ -105,7 +105,8 @@ def _lexicon(path: Path) -> None:
 
 
 def _templates(path: Path) -> None:
-    from fairwitness.audits.counterfactual_steps import expanded_pieces, read_templates
+    from fairwitness.audits.counterfactual_expand import expanded_pieces
+    from fairwitness.audits.counterfactual_templates import read_templates
 
     for _ in expanded_pieces(read_templates(path)):
         pass

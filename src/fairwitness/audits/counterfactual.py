@@ -2,7 +2,8 @@
 
     templates → expand → score → analyze → report.html
 
-The steps before the scores are in counterfactual_steps.py, the arithmetic after them in counterfactual_analysis.py.
+The steps up to the scores are in counterfactual_templates.py, counterfactual_expand.py and counterfactual_score.py, the arithmetic
+after them in counterfactual_analysis.py.
 """
 
 from dataclasses import dataclass, fields
@@ -13,15 +14,10 @@ import polars as pl
 
 from fairwitness import runs, tables
 from fairwitness.audits.counterfactual_analysis import CONTROL_NAME, analysis
-from fairwitness.audits.counterfactual_steps import (
-    ExpandConfig,
-    ScoreConfig,
-    TemplatesConfig,
-    check_columns,
-    expand,
-    make_templates,
-    score,
-)
+from fairwitness.audits.counterfactual_expand import ExpandConfig, expand
+from fairwitness.audits.counterfactual_score import ScoreConfig, score
+from fairwitness.audits.counterfactual_steps import check_columns
+from fairwitness.audits.counterfactual_templates import TemplatesConfig, make_templates
 from fairwitness.audits.result import AuditResult
 from fairwitness.datasets.counterfactual.lexicon import CATEGORIES
 from fairwitness.engine.options import EngineOptions

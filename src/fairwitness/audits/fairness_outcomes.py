@@ -81,7 +81,7 @@ def outcomes(part: pl.DataFrame, reading: Reading) -> tuple[NDArray[Any], NDArra
     """Codes of truth and prediction, NONE where there is none, and the names of the classes."""
     if reading.named_classes:
         truth, names = encode(part[reading.label])
-        predicted, called = encode(part[_known(reading.pred)])
+        predicted, called = encode(_finite(part[_known(reading.pred)]))
         classes = ordered([*names, *called])
         truth, predicted = recode(truth, names, classes), recode(predicted, called, classes)
     else:
@@ -92,6 +92,13 @@ def outcomes(part: pl.DataFrame, reading: Reading) -> tuple[NDArray[Any], NDArra
         failed = (said.is_not_null() & (said != "")).fill_null(False).to_numpy()
         predicted = np.where(failed, NONE, predicted)
     return truth, predicted, classes
+
+
+def _finite(predictions: pl.Series) -> pl.Series:
+    """The column as it is; an infinite number in it is no name of a class."""
+    if predictions.dtype.is_float() and predictions.is_infinite().any():
+        raise InputError(f"--pred_col {predictions.name} holds an infinite number; predictions must be 0 or 1, or classes.")
+    return predictions
 
 
 def _known(name: str | None) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from fairwitness import runs, tables
-from fairwitness.audits.counterfactual_steps import ScoreConfig, budget_of, score
+from fairwitness.audits.counterfactual_score import ScoreConfig, budget_of, score
 from fairwitness.audits.result import AuditResult
 from fairwitness.engine.choose import map_parts
 from fairwitness.engine.options import EngineOptions, check_engine

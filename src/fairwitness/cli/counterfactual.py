@@ -6,35 +6,35 @@ import polars as pl
 from cyclopts import Parameter
 
 from fairwitness.audits import counterfactual as audit
-from fairwitness.audits import counterfactual_steps as steps
-from fairwitness.audits import lifeboat
+from fairwitness.audits import counterfactual_expand, counterfactual_score, counterfactual_templates, lifeboat
 from fairwitness.audits.result import AuditResult
+from fairwitness.cli.failures import reasons
 
 _ALL = Parameter(name="*")
-_TEMPLATES, _RUN = steps.TemplatesConfig(), audit.CounterfactualConfig()
+_TEMPLATES, _RUN = counterfactual_templates.TemplatesConfig(), audit.CounterfactualConfig()
 
 
-def templates(config: Annotated[steps.TemplatesConfig, _ALL] = _TEMPLATES, *, json: bool = False) -> None:
+def templates(config: Annotated[counterfactual_templates.TemplatesConfig, _ALL] = _TEMPLATES, *, json: bool = False) -> None:
     """Find identity words in comments and put placeholders in their place."""
-    result = steps.make_templates(config)
+    result = counterfactual_templates.make_templates(config)
     counts = result.table.group_by("category", "sentiment").len("templates").sort("category", "sentiment")
     left = result.facts.get("left_out") or {}
     _show(result, json, counts, *(f"left out: {count:,} × {reason}" for reason, count in left.items()))
 
 
-def expand(config: Annotated[steps.ExpandConfig, _ALL], *, json: bool = False) -> None:
+def expand(config: Annotated[counterfactual_expand.ExpandConfig, _ALL], *, json: bool = False) -> None:
     """Fill templates: every group of the category, and the control."""
-    result = steps.expand(config)
+    result = counterfactual_expand.expand(config)
     left = result.facts.get("left_out") or {}
     lines = (f"not made: {count:,} × {reason}" for reason, count in left.items())
     _show(result, json, result.table.select("unit", "role", "text").head(9), f"{result.facts['counts']['asked']:,} texts", *lines)
 
 
-def score(config: Annotated[steps.ScoreConfig, _ALL], *, json: bool = False) -> None:
+def score(config: Annotated[counterfactual_score.ScoreConfig, _ALL], *, json: bool = False) -> None:
     """Score filled texts with any scorer."""
-    result = steps.score(config)
+    result = counterfactual_score.score(config)
     counts = result.facts["counts"]
-    _show(result, json, None, f"{counts['scored']:,} scored, {counts['failed']:,} failed")
+    _show(result, json, None, f"{counts['scored']:,} scored, {counts['failed']:,} failed", *reasons(config.out))
 
 
 def analyze(config: Annotated[audit.AnalyzeConfig, _ALL], *, json: bool = False) -> None:

@@ -18,6 +18,7 @@ def crows(config: Annotated[CrowsConfig, Parameter(name="*")] = _DEFAULTS, *, js
         Print JSON.
     """
     from fairwitness.audits.crows import crows as run_crows
+    from fairwitness.cli.failures import reasons
 
     result = run_crows(config)
     counts = result.facts["counts"]
@@ -29,5 +30,7 @@ def crows(config: Annotated[CrowsConfig, Parameter(name="*")] = _DEFAULTS, *, js
         value = "undefined" if row["value"] is None else f"{row['value']:5.1f} ({row['low']:.1f}–{row['high']:.1f})"
         print(f"{row['attribute']:10} {row['group']:22} {value:20} of {row['n']:>5} pairs, {row['ties']} ties")
     print(f"{counts['scored']:,} of {counts['asked']:,} pairs scored with '{result.facts['protocol']}'.")
+    for reason in reasons(config.out):
+        print(reason)
     print(f"Written: {', '.join(map(str, result.files))}")
     return 0 if counts["scored"] else 3

@@ -21,6 +21,7 @@ def evaluate(config: Annotated[StereosetConfig, Parameter(name="*")] = _EVAL_DEF
         Print JSON.
     """
     from fairwitness.audits.stereoset import stereoset
+    from fairwitness.cli.failures import reasons
 
     result = stereoset(config)
     counts = result.facts["counts"]
@@ -31,6 +32,8 @@ def evaluate(config: Annotated[StereosetConfig, Parameter(name="*")] = _EVAL_DEF
         print(
             f"{counts['scored']:,} of {counts['asked']:,} items scored, {counts['failed']} failed, {result.facts['seconds']:.1f} s."
         )
+        for reason in reasons(result.files[0]):
+            print(reason)
         print(f"Written: {', '.join(map(str, result.files))}")
     # Nothing scored is not an answer.
     return 0 if counts["scored"] else 3

@@ -17,6 +17,7 @@ def zeroshot(config: Annotated[ZeroShotConfig, Parameter(name="*")], *, json: bo
     """
     from fairwitness import tables
     from fairwitness.audits.zero_shot import zero_shot
+    from fairwitness.cli.failures import reasons
 
     result = zero_shot(config)
     counts = result.facts["counts"]
@@ -27,6 +28,8 @@ def zeroshot(config: Annotated[ZeroShotConfig, Parameter(name="*")], *, json: bo
     else:
         rate = tables.read(config.out, ["pred"])["pred"].mean()
         print(f"{counts['scored']} of {counts['asked']} rows scored, {counts['failed']} failed → {config.out}")
+        for reason in reasons(config.out):
+            print(reason)
         print(f"predicted positive: {'undefined' if rate is None else format(float(str(rate)), '.1%')}")
         for path in result.files[1:]:
             if path.suffix != ".png":
