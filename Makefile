@@ -23,9 +23,13 @@ check: $(VENV)/.test
 	$(BIN)/python -m pytest tests/test_architecture.py
 
 # Known weaknesses of the pinned packages. Needs to reach an advisory service; one it cannot ask is a failure.
+# What users install is held to none. Of the tools, two have one that nobody mends, in a part that we do not use (docs/security.md).
+ACCEPTED := CVE-2024-35515 GHSA-g4r7-86gm-pgqc PYSEC-2026-1939 CVE-2025-56005
+AUDIT := $(BIN)/pip-audit --no-deps --disable-pip --strict -r
 audit: $(VENV)/.test
 	$(PIP) pip-audit
-	$(BIN)/pip-audit -r constraints.txt --no-deps --disable-pip --strict
+	$(BIN)/python scripts/pins.py shipped >$(VENV)/shipped.txt && $(AUDIT) $(VENV)/shipped.txt
+	$(BIN)/python scripts/pins.py tools >$(VENV)/tools.txt && $(AUDIT) $(VENV)/tools.txt $(ACCEPTED:%=--ignore-vuln %)
 
 bench-gpu:
 	python3 benchmarks/gpu_zeroshot.py

@@ -1,7 +1,10 @@
 """Nothing that comes from outside can run: no pickles, no code of models, no shell. Read from the source, proven on files."""
 
 import ast
+import contextlib
+import json
 import pickle
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -106,6 +109,42 @@ def test_a_pickle_of_weights_is_not_opened(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(ModelError):
         causal_lm.load(str(folder))
     assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"auto_map": {"AutoConfig": "brought.Code", "AutoModelForCausalLM": "brought.Code"}},
+        {"auto_map": {"AutoConfig": "brought.Code"}, "trust_remote_code": True},
+        {"_attn_implementation_internal": "somebody/kernel"},
+        {"_attn_implementation": "somebody/kernel"},
+        {"attn_implementation": "somebody/kernel"},
+    ],
+    ids=str,
+)
+def test_code_that_a_config_asks_for_is_not_run(tmp_path: Path, asked: dict[str, Any]) -> None:
+    """Loaded without it, or refused; and nothing is fetched (the tests have no network)."""
+    pytest.importorskip("transformers")
+    from fairwitness.models import causal_lm
+
+    from .models.tiny_folders import tiny_folder
+
+    folder, mark = tiny_folder(tmp_path / "model"), tmp_path / "it ran"
+    (folder / "brought.py").write_text(f"open({str(mark)!r}, 'w')\nclass Code: pass\n", encoding="utf-8")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | asked), encoding="utf-8")
+    with contextlib.suppress(ModelError):
+        causal_lm.load(str(folder), device="cpu")
+    assert not mark.exists()
+
+
+def test_what_users_install_has_none_of_the_packages_with_a_weakness_that_nobody_mends() -> None:
+    """`make audit` accepts those of our own tools by name (docs/security.md says why); they must not come to users."""
+    pins = runpy.run_path(str(SOURCE.parents[1] / "scripts" / "pins.py"))
+    shipped, tools = ({line.partition("==")[0].lower() for line in pins[part]()} for part in ("shipped", "tools"))
+    assert {"polars", "torch", "transformers", "ray", "starlette"} <= shipped
+    assert not {"sqlitedict", "ply"} & shipped
+    assert not shipped & tools
 
 
 def test_arrays_and_graphs_are_not_unpickled(tmp_path: Path) -> None:

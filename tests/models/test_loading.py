@@ -7,7 +7,8 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForMaskedLM, AutoModelForSequenceClassification
 
-from fairwitness.errors import InputError, ModelError
+from fairwitness.errors import InputError, MissingExtraError, ModelError
+from fairwitness.models import loading
 from fairwitness.models.causal_lm import load
 from fairwitness.models.devices import choose_device, choose_dtype
 from fairwitness.models.loading import fingerprint
@@ -116,6 +117,12 @@ def test_what_needs_a_gpu_says_so(folder: Path) -> None:
         load(str(folder), device="cuda")
     with pytest.raises(ModelError, match="--quantize needs an NVIDIA GPU"):
         load(str(folder), device="cpu", quantize=True)
+
+
+def test_four_bits_name_the_extra_that_brings_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "find_spec", lambda package: None)
+    with pytest.raises(MissingExtraError, match=r"fairwitness\[quantize\]"):
+        loading.four_bits(torch.device("cuda"), "bfloat16")
 
 
 def test_devices_and_dtypes() -> None:

@@ -4,12 +4,13 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from fairwitness.errors import ModelError, suggestion
+from fairwitness.errors import MissingExtraError, ModelError, suggestion
 from fairwitness.files import content_hash
 from fairwitness.models.devices import choose_device, choose_dtype
 from fairwitness.models.fused_gates import fuse_gates
@@ -170,10 +171,8 @@ def four_bits(place: torch.device, number: str) -> dict[str, Any]:
         raise ModelError(
             "--quantize needs an NVIDIA GPU (CUDA), and there is none. Leave it out, or use a GGUF file or a smaller model."
         )
-    try:
-        import bitsandbytes  # noqa: F401
-    except ImportError:
-        raise ModelError("--quantize needs the package bitsandbytes. Install it with: pip install bitsandbytes") from None
+    if find_spec("bitsandbytes") is None:
+        raise MissingExtraError("bitsandbytes", "quantize", "--quantize")
     from transformers import BitsAndBytesConfig
 
     settings = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=getattr(torch, number))
