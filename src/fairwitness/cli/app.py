@@ -12,6 +12,7 @@ from typing import Any, NoReturn, get_args
 
 from cyclopts import App, CycloptsError, Parameter, Token, convert
 
+from fairwitness.cli.help import Formatter, flag
 from fairwitness.cli.verbs import GROUPS, VERBS
 from fairwitness.errors import FairWitnessError, InputError
 from fairwitness.places import is_url, local, mirror_of
@@ -39,7 +40,10 @@ def build(elsewhere: list[Path] | None = None) -> App:
         help="Audits language models, toxicity scorers and graph user models for social bias, and says how surely.",
         version=__version__,
         help_format="plaintext",
-        default_parameter=Parameter(negative=(), consume_multiple=True, converter=noting, negative_iterable=()),
+        help_formatter=Formatter(),
+        default_parameter=Parameter(
+            name_transform=flag, negative=(), consume_multiple=True, converter=noting, negative_iterable=()
+        ),
     )
     groups = {name: App(name=name, help=help_) for name, help_ in GROUPS.items()}
     for group in groups.values():

@@ -1,0 +1,36 @@
+"""How help reads: what must be given first, then what may be, and last where it runs."""
+
+from typing import TYPE_CHECKING
+
+from cyclopts.help import DefaultFormatter, HelpEntry, HelpPanel
+
+from fairwitness.engine.options import ENGINE_FIELDS
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions
+
+_LAST = {f"--{name}" for name in ENGINE_FIELDS}
+
+
+class Formatter(DefaultFormatter):
+    """Cyclopts' own pages, with the options in the order that a reader asks for them.
+
+    Dataclasses list inherited fields first, and what a scoring audit inherits is where it runs.
+    """
+
+    def __call__(self, console: "Console", options: "ConsoleOptions", panel: HelpPanel) -> None:
+        """Draw one panel."""
+        super().__call__(console, options, panel.copy(entries=sorted(panel.entries, key=_place)))
+
+
+def _place(entry: HelpEntry) -> int:
+    return 0 if entry.required else 2 if _LAST & set(entry.positive_names) else 1
+
+
+def flag(name: str) -> str:
+    """The flag of a parameter, spelt as in our documents; with dashes it is understood as well.
+
+    >>> flag("text_col"), flag("in_")
+    ('text_col', 'in')
+    """
+    return name.strip("_")
