@@ -24,6 +24,7 @@ from fairwitness.engine.options import EngineOptions
 from fairwitness.errors import InputError
 from fairwitness.files import file_hash
 from fairwitness.metrics.paired import EPSILON, Comparison
+from fairwitness.scorers.service_options import ServiceOptions
 
 _OPTIONAL = ("category", "sentiment", "label", "original_group", "text", "error")
 TABLES = ("by_group", "pairs", "against_control", "differences", "ratios", "worst", "mitigation", "measurements")
@@ -54,7 +55,7 @@ class AnalyzeConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CounterfactualConfig(EngineOptions):
+class CounterfactualConfig(ServiceOptions, EngineOptions):
     """The whole audit."""
 
     in_: Path | None = None
@@ -83,16 +84,6 @@ class CounterfactualConfig(EngineOptions):
     """Read only so many comments."""
     sample: int | None = None
     """Only so many templates for each category and sentiment."""
-    qps: float | None = None
-    """Requests a second that the service allows."""
-    attributes: tuple[str, ...] = ()
-    """Perspective's attributes; the first is the score."""
-    languages: tuple[str, ...] = ("en",)
-    """Languages of the texts, for Perspective."""
-    url: str = ""
-    """Another address that speaks Perspective's language."""
-    ask: str = "once"
-    """A text that was on its way to a service when an earlier run was killed: once leaves it unscored, again asks once more."""
     device: str = "auto"
     """cpu, cuda, or auto, for models that run here."""
     task: str = "toxicity"

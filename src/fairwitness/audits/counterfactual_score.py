@@ -16,10 +16,11 @@ from fairwitness.models.pacing import seconds_for
 from fairwitness.models.service import IN_DOUBT
 from fairwitness.progress import progress, say
 from fairwitness.scorers.by_name import ScorerSettings, TextScorer, scorer_by_name
+from fairwitness.scorers.service_options import ServiceOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreConfig(EngineOptions):
+class ScoreConfig(ServiceOptions, EngineOptions):
     """Which scorer sees the texts."""
 
     in_: Path
@@ -30,20 +31,6 @@ class ScoreConfig(EngineOptions):
     """profanity, zero_shot:MODEL, hf:MODEL, perspective, openai-moderation, http:FILE.toml, cassette:FILE, calibrated:FILE."""
     threshold: float = 0.5
     """A score from here on counts as toxic (`pred`)."""
-    qps: float | None = None
-    """Requests a second that the service allows. Unset: PERSPECTIVE_API_QPS, else 1 for Perspective."""
-    attributes: tuple[str, ...] = ()
-    """Perspective's attributes; the first is the score."""
-    languages: tuple[str, ...] = ("en",)
-    """Languages of the texts, for Perspective."""
-    allow_store: bool = False
-    """Let Perspective keep the texts (doNotStore is sent otherwise)."""
-    truncate: bool = False
-    """Cut texts over Perspective's 20,480 bytes instead of leaving them unscored."""
-    url: str = ""
-    """Another address that speaks Perspective's language."""
-    ask: str = "once"
-    """A text that was on its way to a service when an earlier run was killed: once leaves it unscored, again asks once more."""
     device: str = "auto"
     """cpu, cuda, or auto, for models that run here."""
     task: str = "toxicity"
@@ -51,17 +38,12 @@ class ScoreConfig(EngineOptions):
     restart: bool = False
     """Start over even if the folder holds another question's results."""
 
-    def settings(self) -> ScorerSettings:
-        """What concerns the scorer."""
-        names = ("qps", "attributes", "languages", "allow_store", "truncate", "url", "device", "task", "ask")
-        return ScorerSettings(**{name: getattr(self, name) for name in names})
-
 
 def score(config: ScoreConfig) -> AuditResult:
     """Score every text. Answers are kept as they come; a killed run goes on where it stopped."""
     check_engine(config)
     check_columns(config.in_, ("text", "unit", "role"))
-    scorer = scorer_by_name(config.scorer, config.settings())
+    scorer = scorer_by_name(config.scorer, ScorerSettings.of(config))
     question = {"step": "score", "scorer": scorer.identity, "threshold": config.threshold}
     data = {str(config.in_): file_hash(config.in_)}
     question["texts"] = data[str(config.in_)]

@@ -24,12 +24,13 @@ from fairwitness.metrics import scorer_agreement
 from fairwitness.progress import progress, say
 from fairwitness.scorers import cassette
 from fairwitness.scorers.by_name import ScorerSettings, TextScorer, scorer_by_name
+from fairwitness.scorers.service_options import ServiceOptions
 
 _TEXT_COLUMNS = ("text", "comment_text", "comment", "test_case", "phrase")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordConfig(EngineOptions):
+class RecordConfig(ServiceOptions, EngineOptions):
     """What is recorded."""
 
     in_: Path
@@ -44,25 +45,10 @@ class RecordConfig(EngineOptions):
     """Keep the texts too, not only their hashes."""
     version: str = ""
     """The version of the model behind the service, where you know it."""
-    qps: float | None = None
-    """Requests a second that the service allows."""
-    attributes: tuple[str, ...] = ()
-    """Perspective's attributes; the first is the score."""
-    languages: tuple[str, ...] = ("en",)
-    """Languages of the texts, for Perspective."""
-    url: str = ""
-    """Another address that speaks Perspective's language."""
-    ask: str = "once"
-    """A text that was on its way to a service when an earlier run was killed: once leaves it unscored, again asks once more."""
     device: str = "auto"
     """cpu, cuda, or auto, for models that run here."""
     restart: bool = False
     """Start over even if the folder holds another question's results."""
-
-    def settings(self) -> ScorerSettings:
-        """What concerns the scorer."""
-        names = ("qps", "attributes", "languages", "url", "device", "ask")
-        return ScorerSettings(**{name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +90,7 @@ class CalibrateConfig(EngineOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareConfig(EngineOptions):
+class CompareConfig(ServiceOptions, EngineOptions):
     """Several scorers on the same texts."""
 
     in_: Path
@@ -117,12 +103,6 @@ class CompareConfig(EngineOptions):
     """The column with the texts. Unset: text, comment_text, comment, whichever is there."""
     threshold: float = 0.5
     """Where decisions are compared."""
-    qps: float | None = None
-    """Requests a second that the service allows."""
-    url: str = ""
-    """Another address that speaks Perspective's language."""
-    ask: str = "once"
-    """A text that was on its way to a service when an earlier run was killed: once leaves it unscored, again asks once more."""
     device: str = "auto"
     """cpu, cuda, or auto, for models that run here."""
     restart: bool = False
@@ -133,7 +113,7 @@ def record(config: RecordConfig) -> AuditResult:
     """Keep a scorer's answers to these texts as a cassette."""
     check_engine(config)
     column = text_column(config.in_, config.text_col)
-    scorer = scorer_by_name(config.scorer, config.settings())
+    scorer = scorer_by_name(config.scorer, ScorerSettings.of(config))
     data = {str(config.in_): file_hash(config.in_)}
     question = {
         "step": "record",
@@ -205,8 +185,7 @@ def compare(config: CompareConfig) -> AuditResult:
     if len(config.scorers) < 2:
         raise InputError("Comparing needs two scorers or more: --scorers profanity hf:unitary/toxic-bert")
     column = text_column(config.in_, config.text_col)
-    settings = ScorerSettings(qps=config.qps, url=config.url, device=config.device, ask=config.ask)
-    scorers = [scorer_by_name(name, settings) for name in dict.fromkeys(config.scorers)]
+    scorers = [scorer_by_name(name, ScorerSettings.of(config)) for name in dict.fromkeys(config.scorers)]
     data = {str(config.in_): file_hash(config.in_)}
     question = {"step": "compare", "scorers": {each.name: each.identity for each in scorers}, "texts": data[str(config.in_)]}
     inputs = {"in": config.in_}

@@ -1,21 +1,22 @@
-"""How help reads: what must be given first, then what may be, and last where it runs."""
+"""How help reads: what must be given first, then what may be, how a service is asked, and last where it runs."""
 
 from typing import TYPE_CHECKING
 
 from cyclopts.help import DefaultFormatter, HelpEntry, HelpPanel
 
 from fairwitness.engine.options import ENGINE_FIELDS
+from fairwitness.scorers.service_options import SERVICE_FIELDS
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
 
-_LAST = {f"--{name}" for name in ENGINE_FIELDS}
+_LATER = {f"--{name}": place for place, names in ((2, SERVICE_FIELDS), (3, ENGINE_FIELDS)) for name in names}
 
 
 class Formatter(DefaultFormatter):
     """Cyclopts' own pages, with the options in the order that a reader asks for them.
 
-    Dataclasses list inherited fields first, and what a scoring audit inherits is where it runs.
+    Dataclasses list inherited fields first, and what a scoring audit inherits is what it has in common with all the others.
     """
 
     def __call__(self, console: "Console", options: "ConsoleOptions", panel: HelpPanel) -> None:
@@ -24,7 +25,7 @@ class Formatter(DefaultFormatter):
 
 
 def _place(entry: HelpEntry) -> int:
-    return 0 if entry.required else 2 if _LAST & set(entry.positive_names) else 1
+    return 0 if entry.required else max(_LATER.get(name, 1) for name in entry.positive_names or ("",))
 
 
 def flag(name: str) -> str:

@@ -6,7 +6,7 @@ What comes out scores texts between 0 and 1; a number outside that is an error o
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +14,20 @@ import numpy as np
 
 from fairwitness import registry
 from fairwitness.errors import InputError
+from fairwitness.scorers.service_options import ServiceOptions, check_service
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScorerSettings:
+class ScorerSettings(ServiceOptions):
     """What a user may set about a scorer besides its name. Each scorer takes what concerns it."""
 
-    qps: float | None = None
-    attributes: tuple[str, ...] = ()
-    languages: tuple[str, ...] = ("en",)
-    allow_store: bool = False
-    truncate: bool = False
-    url: str = ""
-    workers: int | None = None
-    timeout_s: float = 30.0
     device: str = "auto"
     task: str = "toxicity"
-    ask: str = "once"
+
+    @classmethod
+    def of(cls, config: ServiceOptions) -> "ScorerSettings":
+        """What concerns the scorer in an audit's config; a task or a device that it does not have stays as it is here."""
+        return cls(**{each.name: getattr(config, each.name) for each in fields(cls) if hasattr(config, each.name)})
 
 
 @dataclass(frozen=True)
@@ -75,6 +72,7 @@ class TextScorer:
 def scorer_by_name(name: str, settings: ScorerSettings | None = None) -> TextScorer:
     """The scorer behind a name. An unknown one is an InputError with the near name; nothing is loaded or asked yet."""
     settings = settings or ScorerSettings()
+    check_service(settings)
     word, _, which = name.partition(":")
     key = word.strip().replace("_", "-") if word.strip() in ("openai_moderation",) else word.strip()
     which, _, label = which.partition("@") if key in ("hf", "cassette", "openai-moderation") else (which, "", "")
