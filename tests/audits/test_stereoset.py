@@ -210,6 +210,25 @@ def test_a_csv_with_damaged_cells(evaluated: Path, tmp_path: Path) -> None:
         analyze(AnalyzeConfig(csv=tmp_path / "failed.csv", output_plot=tmp_path / "p.png"))
 
 
+def test_an_option_keeps_its_words_and_must_be_text(tmp_path: Path) -> None:
+    """`nan` among the scores is a failure; in a sentence it is somebody's grandmother."""
+    row = {"id": "a", "bias_type": "gender", "context": "My nan is BLANK.", "target": "nan", "sentence_scores": "[-1.5, nan, -inf]"}
+    row |= {
+        "sentence_options": "['my nan is kind', 'None at all', 'inf']",
+        "predicted_option": "0",
+        "predicted_label": "stereotype",
+    }
+    row["gold_labels"] = "['stereotype', 'anti-stereotype', 'unrelated']"
+    pl.DataFrame([row]).write_csv(tmp_path / "r.csv")
+    found = read_results(tmp_path / "r.csv").row(0, named=True)
+    assert found["text_stereotype"] == "my nan is kind"
+    assert found["text_anti_stereotype"] == "None at all"
+    assert (found["score_stereotype"], found["score_anti_stereotype"], found["complete"]) == (-1.5, None, False)
+    pl.DataFrame([row | {"sentence_options": "[{}, [True], 'seven']"}]).write_csv(tmp_path / "odd.csv")
+    with pytest.raises(InputError, match="not a list of texts"):
+        read_results(tmp_path / "odd.csv")
+
+
 @pytest.mark.parametrize(
     ("low", "value", "high", "n", "words"),
     [

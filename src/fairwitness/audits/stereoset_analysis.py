@@ -153,8 +153,9 @@ def _argmax_intervals(cells: dict[tuple[str, str], Cell]) -> dict[str, Any]:
 
 
 def _read_row(row: dict[str, Any], where: str) -> dict[str, Any]:
-    options, labels = _literal(row["sentence_options"], where), _literal(row["gold_labels"], where)
-    scores = _literal(row["sentence_scores"], where)
+    options, labels = _words(row["sentence_options"], where), _words(row["gold_labels"], where)
+    # What is no number among the scores (nan, inf: a failure) is None; the same word in an option is a word.
+    scores = _literal(_NOT_A_NUMBER.sub("None", str(row["sentence_scores"])), where)
     if not len(options) == len(labels) == len(scores) == len(ROLES) or sorted(labels) != sorted(ROLES):
         raise InputError(f"{where}: three options, scores and gold labels ({', '.join(ROLES)}) are expected.")
     subset = row.get("subset") or (SUBSETS[0] if BLANK in str(row["context"]) else SUBSETS[1])
@@ -172,11 +173,18 @@ def _number(score: Any, where: str) -> float | None:
         raise InputError(f"{where}: a score is no number. Is the file a result of 'stereoset eval'?") from error
 
 
+def _words(text: Any, where: str) -> list[str]:
+    found = _literal(text, where)
+    if not all(isinstance(word, str) for word in found):
+        raise InputError(f"{where}: {str(text)[:60]!r} is not a list of texts. Is the file a result of 'stereoset eval'?")
+    return found
+
+
 def _literal(text: Any, where: str) -> list[Any]:
-    """A list as Python writes it; what is no number in it (nan, inf: a failure) becomes None."""
+    """A list as Python writes it."""
     try:
-        value = ast.literal_eval(_NOT_A_NUMBER.sub("None", str(text)))
-    except (ValueError, SyntaxError) as error:
+        value = ast.literal_eval(str(text))
+    except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
         raise InputError(f"{where}: {str(text)[:60]!r} is not a list. Is the file a result of 'stereoset eval'?") from error
     if not isinstance(value, list):
         raise InputError(f"{where}: {str(text)[:60]!r} is not a list. Is the file a result of 'stereoset eval'?")
