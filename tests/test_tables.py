@@ -215,22 +215,6 @@ def test_a_table_without_rows_keeps_its_columns_where_the_format_can(ending: str
         assert tables.columns_of(path) == ["a"]
 
 
-def test_as_frame_takes_what_people_have(tmp_path: Path) -> None:
-    import pandas as pd
-    import pyarrow as pa
-
-    frame = pl.DataFrame({"a": [1, 2]})
-    path = tables.write(frame, tmp_path / "t.parquet")
-    for table in (frame, frame.lazy(), path, str(path), {"a": [1, 2]}, pa.table({"a": [1, 2]}), pd.DataFrame({"a": [1, 2]})):
-        assert tables.as_frame(table).equals(frame)
-    with pytest.raises(InputError, match="not int"):
-        tables.as_frame(3)
-
-
-def test_a_list_may_hold_whole_numbers_and_fractions() -> None:
-    assert tables.as_frame({"share": [1, 0.5, None]})["share"].to_list() == [1.0, 0.5, None]
-
-
 def test_several_parquet_files_named_by_a_star_are_one_table(tmp_path: Path) -> None:
     whole = pl.DataFrame({"a": range(10), "b": [str(n) for n in range(10)]})
     for number, start in enumerate(range(0, 10, 4)):

@@ -225,24 +225,6 @@ class writer:  # noqa: N801 - used as a function, like open
             self._sink.close()
 
 
-def as_frame(table: Any) -> pl.DataFrame:
-    """A polars frame from a polars, pandas or pyarrow table, a mapping of columns, or the path of a table file."""
-    if isinstance(table, pl.DataFrame):
-        return table
-    if isinstance(table, pl.LazyFrame):
-        return table.collect()
-    if isinstance(table, str | Path):
-        return read(table)
-    if isinstance(table, dict):
-        # A list may hold 1 and 0.5, or 1 and nan: whole numbers and fractions are one kind of value.
-        return pl.DataFrame(table, strict=False)
-    if hasattr(table, "__arrow_c_stream__"):
-        return pl.DataFrame(table)
-    if type(table).__module__.startswith("pandas"):
-        return pl.DataFrame(pl.from_pandas(table))
-    raise InputError(f"A table was expected (polars, pandas, pyarrow, a dict of columns or a path), not {type(table).__name__}.")
-
-
 def _as_json(column: pl.Series) -> pl.Series:
     import json
 

@@ -11,13 +11,13 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from fairwitness import runs, tables
+from fairwitness import in_memory, runs, tables
 from fairwitness.audits.fairness_files import stored, write
 from fairwitness.audits.fairness_input import BACKGROUND, OVERALL, Tally, count
 from fairwitness.audits.fairness_join import open_predictions
 from fairwitness.audits.fairness_measurements import measurements, multigroup_measurements
 from fairwitness.audits.fairness_multigroup import binarised, multigroup, require_known
-from fairwitness.audits.fairness_outcomes import label_kind, values_of
+from fairwitness.audits.fairness_outcomes import label_kind, refuse_strangers, values_of
 from fairwitness.audits.fairness_reading import FileRows, Reading, Rows
 from fairwitness.audits.fairness_result import FairnessResult
 from fairwitness.audits.fairness_scores import score_facts, score_tables
@@ -193,17 +193,19 @@ def _frame_of(
     for role, given in single.items():
         names[role] = given if given is None or isinstance(given, str) else role
         if names[role] is not given:
-            arrays[role] = np.asarray(given)
+            arrays[role] = given
     for role, given in several.items():
         names[role] = (given,) if isinstance(given, str) else tuple(given)
+        if not all(isinstance(name, str) for name in names[role]):
+            raise InputError(f"'{role}' holds names of columns of the table, or a dict of names and arrays.")
         if isinstance(given, Mapping):
-            arrays |= {name: np.asarray(column) for name, column in given.items()}
+            arrays |= given
     try:
-        added = [pl.Series(name, column, nan_to_null=True) for name, column in arrays.items()]
+        added = [in_memory.as_column(name, column) for name, column in arrays.items()]
         if frame is None and isinstance(table, str | Path):
             frame = tables.scan(table)
         if frame is None:
-            frame = pl.DataFrame(added) if table is None else tables.as_frame(table)
+            frame = pl.DataFrame(added) if table is None else in_memory.as_frame(table)
         return (frame.with_columns(added) if added else frame), names
     except pl.exceptions.PolarsError as error:
         raise InputError(f"The columns given as arrays do not fit together: {error}") from error
@@ -223,6 +225,8 @@ def _measure(
     tally, scores = count(rows, reading, options=options)
     counts = dict(tally.counts)
     overall = counts.pop(OVERALL)
+    if reading.named_classes:
+        refuse_strangers(overall)
     facts = _facts(tally, reading, settings)
     columns = {name: one for name, one in counts.items() if name in reading.groups}
     require_known(list(columns.values()), classes=classes, groups=groups)
@@ -258,9 +262,13 @@ def _refuse_records(rows: Rows, reading: Reading) -> None:
 
 def _looked_at(rows: Rows, reading: Reading) -> Reading:
     """The reading, with what only the values can say: whether labels are classes, whether scores are probabilities."""
-    named = label_kind(rows, reading)
-    # Several classes have no single score; their AUCs would need one score per class.
-    reading = replace(reading, named_classes=named, score=None if named else reading.score)
+    if label_kind(rows, reading):
+        # Several classes have no single score; their AUCs would need one score per class.
+        unused = (
+            *([f"The scores ('{reading.score}')"] if reading.score else []),
+            *([] if reading.positive_label else ["positive_label 0"]),
+        )
+        return replace(reading, named_classes=True, score=None, unused=unused)
     if reading.score is None or reading.positive_label:
         return reading
     seen = values_of(rows, reading.score)
@@ -286,7 +294,7 @@ def _seen(facts: Mapping[str, Any]) -> dict[str, int]:
 
 def _notes(tally: Tally, reading: Reading) -> list[str]:
     """What a reader must know before the numbers, in words."""
-    notes = []
+    notes = [f"{what} cannot be used: there are several classes, and none of them is the positive one." for what in reading.unused]
     if tally.n_failed:
         notes.append(f"{tally.n_failed:,} of {tally.n_rows:,} rows have no prediction and are in no number.")
     if tally.n_unlabelled:
@@ -347,6 +355,11 @@ def _settings(config: FairnessConfig) -> Settings:
 def _check(reading: Reading, settings: Settings) -> None:
     if not reading.flags and not reading.groups:
         raise InputError("No groups to compare. Name identity columns with --id_cols, or columns of groups with --group_cols.")
+    if reading.missing not in ("exclude", "nonmember"):
+        raise InputError(f"--missing is '{reading.missing}'; exclude or nonmember was expected.")
+    for attribute in (*reading.flags, *reading.groups):
+        if not all(attribute.split("*")):
+            raise InputError(f"'{attribute}' lacks the name of a column. Write --group_cols age, or age*gender to cross two.")
     for names, option in ((reading.flags, "--id_cols"), (reading.groups, "--group_cols")):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:

@@ -221,7 +221,8 @@ def _group_codes(
         return codes, ["0", "1"]
     codes, names = encode(part[name])
     if reading.missing == "nonmember" and (codes == NONE).any():
-        return np.where(codes == NONE, len(names), codes), [*names, MISSING]
+        names = names if MISSING in names else [*names, MISSING]  # a value that is spelt like that says the same
+        return np.where(codes == NONE, names.index(MISSING), codes), names
     return codes, names
 
 
@@ -244,7 +245,16 @@ def _cross(parts: list[tuple[NDArray[Any], list[str]]], attribute: str) -> tuple
         )
     found = np.unravel_index(present, sizes) if len(present) else [np.array([], int)] * len(parts)
     own = [[names[place] for place in column.tolist()] for (_, names), column in zip(parts, found, strict=True)]
-    return np.where(unknown, NONE, places), ["*".join(name) for name in zip(*own, strict=True)]
+    return np.where(unknown, NONE, places), ["*".join(map(_quoted, name)) for name in zip(*own, strict=True)]
+
+
+def _quoted(name: str) -> str:
+    """A group's name within a crossed one: in quotes where a star of its own could be taken for the crossing.
+
+    >>> [_quoted(name) for name in ("young", "a*b", 'a"b')]
+    ['young', '"a*b"', '"a""b"']
+    """
+    return '"' + name.replace('"', '""') + '"' if "*" in name or '"' in name else name
 
 
 def _present(joint: NDArray[Any], unknown: NDArray[Any], possible: int) -> tuple[NDArray[Any], NDArray[Any]]:

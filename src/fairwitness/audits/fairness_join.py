@@ -36,6 +36,7 @@ def refuse_duplicates(where: Path) -> None:
     last: Any = None
     for part in tables.batches(where, [_INDEX], rows=1_000_000):
         column = part[_INDEX]
+        column = column.fill_nan(None) if column.dtype.is_float() else column
         if column.null_count():
             raise InputError(f"{where} has {column.null_count():,} rows with an empty '{_INDEX}'. Each row needs its own.")
         rising = bool((column.diff().drop_nulls() > 0).all()) if column.dtype.is_numeric() else False

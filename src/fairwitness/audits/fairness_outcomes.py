@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from fairwitness.audits.fairness_columns import encode, first_word, numbers, recode
 from fairwitness.audits.fairness_reading import Reading, Rows, parts_of
-from fairwitness.errors import InputError
-from fairwitness.metrics.counts import NONE, ordered
+from fairwitness.errors import InputError, listing
+from fairwitness.metrics.counts import NONE, Counts, ordered
 
 
 @dataclass
@@ -88,10 +88,30 @@ def outcomes(part: pl.DataFrame, reading: Reading) -> tuple[NDArray[Any], NDArra
         truth, classes = _binary_truth(part[reading.label], reading), ("0", "1")
         predicted = _binary_prediction(part, reading)
     if reading.error is not None:
-        said = part[reading.error].cast(pl.String)
-        failed = (said.is_not_null() & (said != "")).fill_null(False).to_numpy()
-        predicted = np.where(failed, NONE, predicted)
+        predicted = np.where(_has_error(part[reading.error]), NONE, predicted)
     return truth, predicted, classes
+
+
+def _has_error(said: pl.Series) -> NDArray[Any]:
+    """Where a row says that it failed: in words, or with true or a number other than 0."""
+    if said.dtype == pl.Boolean or said.dtype.is_numeric():
+        said = said.fill_nan(None) if said.dtype.is_float() else said
+        return said.cast(pl.Boolean).fill_null(False).to_numpy()
+    words = said.cast(pl.String)
+    return (words.is_not_null() & (words != "")).fill_null(False).to_numpy()
+
+
+def refuse_strangers(counts: Counts) -> None:
+    """Raise where labels and predictions are classes of different kinds ("yes" and "no", 1 and 0): all would count as wrong.
+
+    A model that only ever says one thing may well miss every label of a small table; two kinds on each side are no accident.
+    """
+    cells = counts.cells.sum(axis=0)
+    true, said = ([counts.classes[index] for index in np.flatnonzero(cells.sum(axis=axis))] for axis in (1, 0))
+    if min(len(true), len(said)) > 1 and not set(true) & set(said):
+        raise InputError(
+            f"Labels are {listing(true, 6)} and predictions {listing(said, 6)}: not one class in common. Spell them alike."
+        )
 
 
 def _finite(predictions: pl.Series) -> pl.Series:

@@ -29,6 +29,7 @@ class Reading:
     missing: Literal["exclude", "nonmember"] = "exclude"
     auc_background: Literal["rest", "identities", "background"] = "rest"
     named_classes: bool = False
+    unused: tuple[str, ...] = ()
     probabilities: bool = False
 
     @property

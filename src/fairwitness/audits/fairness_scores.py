@@ -74,10 +74,20 @@ def score_facts(scores: ScoreTable, table: pl.DataFrame | None, identities: Sequ
     values = {name: usable[name].to_list() for name in AUCS}
     found = {f"power_mean_{name}": power_mean(values[name]) for name in AUCS}
     found["jigsaw_final"] = final_metric(overall, values)
+    outer = [_combined(facts[f"overall_auc_{side}"], usable, side) for side in ("low", "high")]
     for name, variance in final_variances(scores, usable["identity"].to_list(), values).items():
-        low, high = logit_interval(found[name], variance, confidence=settings.confidence)
-        found |= {f"{name}_low": float(low), f"{name}_high": float(high)}
+        # Without any variance seen (every row agrees) it is as unsure as the AUCs that it is made of.
+        ends = (
+            logit_interval(found[name], variance, confidence=settings.confidence) if variance > 0 else [end[name] for end in outer]
+        )
+        found |= {f"{name}_low": float(ends[0]), f"{name}_high": float(ends[1])}
     return facts | found | {"jigsaw_identities": usable.height, "jigsaw_left_out": own.height - usable.height}
+
+
+def _combined(overall: float, table: pl.DataFrame, side: str) -> dict[str, float]:
+    """The power means and the final metric of the AUCs' own interval ends; all of them rise with every AUC."""
+    ends = {name: table[f"{name}_{side}"].to_list() for name in AUCS}
+    return {**{f"power_mean_{name}": power_mean(ends[name]) for name in AUCS}, "jigsaw_final": final_metric(overall, ends)}
 
 
 def _error_bound(scores: BinnedScores) -> float:

@@ -243,16 +243,18 @@ def summary_table(
 ) -> pl.DataFrame:
     """One row: the worst cases, where each comes from, its interval, and what the audit saw.
 
-    Without identity flags the worst gap is the widest spread of the positive class over the groups of a group column.
+    Without identity flags the worst gap is the widest spread over the groups of a group column: of the positive class, or, with
+    several classes, of the one where it is widest.
     """
     own = {name: counts[name] for name in found.names} if found else counts
+    binary = all(one.classes == BINARY for one in own.values())
     worst = [
         _worst_gap("WorstAbsSPD", "statistical_parity_difference", found, settings)
         if spreads is None
-        else _worst_spread("WorstAbsSPD", "statistical_parity_spread", spreads),
+        else _worst_spread("WorstAbsSPD", "statistical_parity_spread", spreads, binary=binary),
         _worst_gap("WorstAbsEOpp", "equal_opportunity_difference", found, settings)
         if spreads is None
-        else _worst_spread("WorstAbsEOpp", "equal_opportunity_spread", spreads),
+        else _worst_spread("WorstAbsEOpp", "equal_opportunity_spread", spreads, binary=binary),
         _worst_rate("WorstGroupAcc", "accuracy", own, settings),
         _worst_rate("WorstGroupF1", "f1", own, settings),
     ]
@@ -290,12 +292,16 @@ def _bootstrap(values: FloatArray, draws: FloatArray, confidence: float) -> Ends
     return bootstrap_interval(values, draws, confidence=confidence)
 
 
-def _worst_spread(name: str, metric: str, spreads: pl.DataFrame) -> Worst:
-    kept = spreads.filter((pl.col("metric") == metric) & (pl.col("class") == MEMBER)).drop_nulls("value")
+def _worst_spread(name: str, metric: str, spreads: pl.DataFrame, *, binary: bool) -> Worst:
+    """The widest spread over attributes: of the positive class where there is one, else of any class, which is named."""
+    kept = spreads.filter(pl.col("metric") == metric).drop_nulls("value")
+    if binary:
+        kept = kept.filter(pl.col("class") == MEMBER)
     if not kept.height:
         return name, _NAN, None, _NAN, _NAN
-    row = kept.sort("value", descending=True).row(0, named=True)
-    return name, row["value"], f"{row['attribute']}={row['group']}", row["low"], row["high"]
+    row = kept.sort("value", "attribute", "class", descending=[True, False, False]).row(0, named=True)
+    where = f"{row['attribute']}={row['group']}" + ("" if binary else f" (class {row['class']})")
+    return name, row["value"], where, row["low"], row["high"]
 
 
 def _worst_rate(name: str, rate: str, counts: Mapping[str, Counts], settings: Settings) -> Worst:

@@ -168,8 +168,8 @@ def _validate_numbers(config: ZeroShotConfig) -> None:
     for name, least in at_least.items():
         if getattr(config, name) < least:
             raise InputError(f"--{name} is {getattr(config, name)}; it must be at least {least}.")
-    if config.ig_tol <= 0:
-        raise InputError(f"--ig_tol is {config.ig_tol}; it must be above 0.")
+    if not 0 < config.ig_tol < np.inf:
+        raise InputError(f"--ig_tol is {config.ig_tol}; it must be a number above 0.")
     if not np.isfinite(config.threshold):
         raise InputError(f"--threshold is {config.threshold}; it must be a finite number.")
     if config.calibrate == "prior" and (config.base_rate is None or not 0 < config.base_rate < 1):

@@ -61,8 +61,8 @@ class Counts:
         cells = np.zeros((len(groups), len(classes), len(classes)), np.int64)
         failed = np.zeros(len(groups), np.int64)
         rows, columns = _places(self.groups, groups), _places(self.classes, classes)
-        cells[np.ix_(rows, columns, columns)] = self.cells
-        failed[rows] = self.failed
+        np.add.at(cells, np.ix_(rows, columns, columns), self.cells)
+        np.add.at(failed, rows, self.failed)
         return Counts(self.attribute, tuple(groups), tuple(classes), cells, failed, self.missing)
 
     def in_order(self) -> "Counts":
