@@ -52,4 +52,5 @@ def compare(
             f"{row['metric']:36} {where:30} {row['before']:+.3f} → {row['after']:+.3f}  change {row['change']:+.3f} "
             f"[{row['low']:+.3f}, {row['high']:+.3f}]  adjusted p {row['p_adjusted']:.3g}"
         )
-    print(f"{changed.height} of {result.table.height} measurements changed beyond noise ({', '.join(set(result.table['how']))}).")
+    how = "; ".join(dict.fromkeys(result.facts["matched"].values()))
+    print(f"{changed.height} of {result.table.height} measurements changed beyond noise ({how}).")

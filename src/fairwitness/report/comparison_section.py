@@ -7,11 +7,13 @@ import polars as pl
 from fairwitness.report.content import Block, Finding, Interval, IntervalChart, Section, Table
 from fairwitness.report.side_by_side import MAIN
 
+# How rows were compared → in a sentence; in {} by what they were matched, or why they could not be.
 HOW = {
-    "paired": "Both judged the same rows, so rows are compared with themselves (paired bootstrap).",
-    "unpaired": "The rows differ, so the two are compared as independent samples.",
+    "paired": "Both judged the same rows, so rows are compared with themselves (paired bootstrap, rows matched by {}).",
+    "unpaired": "{}, so the two are compared as independent samples.",
     "from intervals": "Values are compared through their intervals, as if the samples were independent, which is cautious.",
 }
+MAIN_SPREADS = ("statistical_parity_spread", "equal_opportunity_spread")
 MOST_LINES = 40
 
 
@@ -19,10 +21,14 @@ def section(changes: pl.DataFrame, facts: dict[str, Any]) -> Section:
     """The section of one comparison."""
     clear = changes.filter(pl.col("verdict") == "changed")
     lede = [f"{clear.height} of {changes.height} measurements changed beyond noise between {facts['a']} and {facts['b']}."]
-    lede += [HOW[how] for how in dict.fromkeys(changes["how"].to_list()) if how in HOW]
+    lede += dict.fromkeys(_sentence(how, facts["matched"][audit]) for audit, how in facts["how"].items() if how in HOW)
     charts = [_chart(str(metric), part) for (metric,), part in changes.group_by("metric", maintain_order=True)]
     blocks: list[Block] = [*(chart for chart in charts if chart), _table(changes)]
     return Section("What changed", lede, _findings(clear), blocks, anchor="changes")
+
+
+def _sentence(how: str, matched: str) -> str:
+    return HOW[how].format(matched.removeprefix("paired by ").removeprefix("unpaired: "))
 
 
 def _table(changes: pl.DataFrame) -> Table:
@@ -33,7 +39,8 @@ def _table(changes: pl.DataFrame) -> Table:
 
 
 def _findings(clear: pl.DataFrame) -> list[Finding]:
-    main = clear.filter(pl.col("metric").is_in([metric for metrics in MAIN.values() for metric in metrics]))
+    known = [metric for metrics in (*MAIN.values(), MAIN_SPREADS) for metric in metrics]
+    main = clear.filter(pl.col("metric").is_in(known))
     found = []
     # A ratio moves by more than a difference does without mattering more, so what audits are known by speaks first.
     for row in (main if main.height else clear).iter_rows(named=True):
