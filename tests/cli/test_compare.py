@@ -11,6 +11,7 @@ from tests.report.made_runs import undefined_run
 
 import fairwitness as fw
 from fairwitness import runs, tables
+from fairwitness.audits.compare import CompareResult
 from fairwitness.errors import InputError
 
 
@@ -137,7 +138,7 @@ def audit(folder: Path, frame: pl.DataFrame, *, name: str = "preds.csv", **optio
     return folder
 
 
-def by_name(result: fw.CompareResult) -> tuple[str, int]:
+def by_name(result: CompareResult) -> tuple[str, int]:
     return result.facts["matched"]["fairness"], result.table.filter(pl.col("verdict") == "changed").height
 
 
@@ -239,6 +240,13 @@ def test_small_identities_have_no_change(tmp_path: Path) -> None:
     frames = [made(planted=share).with_columns(few) for share in (0.0, 0.3)]
     table = fw.compare(*(audit(tmp_path / str(n), frame) for n, frame in enumerate(frames))).table
     assert set(table.filter(pl.col("attribute") == "black")["verdict"]) == {"undefined"}
+
+
+def test_settings_that_cannot_be(fairwitness: Callable, tmp_path: Path) -> None:
+    a = audit(tmp_path / "a", made(60))
+    for wrong in (("--replicates", "0"), ("--confidence", "2"), ("--seed", "-1")):
+        done = fairwitness("compare", a, a, *wrong)
+        assert (done.code, wrong[0] in done.err) == (2, True)
 
 
 def test_nothing_in_common(tmp_path: Path) -> None:

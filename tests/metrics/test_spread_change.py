@@ -111,7 +111,7 @@ def test_a_planted_change_in_one_group_is_found() -> None:
 def test_noisier_rates_alone_are_no_change() -> None:
     """Every group moves from 5 % to 45 %: the spread seen grows with the noise, the spread behind it stays 0."""
     hits = {True: 0, False: 0}
-    for seed in range(60):
+    for seed in range(40):
         stream = np.random.default_rng(seed)
         group, truth = stream.integers(0, 20, 1200), stream.integers(0, 2, 1200)
         before = (stream.random(1200) < 0.05).astype(int)
@@ -121,7 +121,7 @@ def test_noisier_rates_alone_are_no_change() -> None:
             options = {"replicates": 200, "seed": seed}
             found = paired_spread_changes(counts, **options) if paired else unpaired_spread_changes(*counts.cells(), **options)
             hits[paired] += place(found, "statistical_parity", 1).change.p < 0.05
-    assert max(hits.values()) <= 6
+    assert max(hits.values()) <= 4
 
 
 def test_undefined_stays_undefined() -> None:

@@ -54,7 +54,7 @@ class CompareResult(AuditResult):
 
 def compare(a: Path, b: Path, config: CompareConfig | None = None) -> CompareResult:
     """Compare two run folders. Rows: metric, attribute, group, class, before, after, change, low, high, p, p_adjusted, verdict."""
-    config = config or CompareConfig()
+    config = _checked(config or CompareConfig())
     pairs = _matching(recorded_in(a), recorded_in(b), a, b)
     rows: list[dict[str, Any]] = []
     how, matched = {}, {}
@@ -70,6 +70,14 @@ def compare(a: Path, b: Path, config: CompareConfig | None = None) -> CompareRes
     adjusted = benjamini_hochberg(table["p"].cast(pl.Float64).fill_null(float("nan")).to_numpy())
     table = table.with_columns(p_adjusted=pl.Series(adjusted, nan_to_null=True)).with_columns(verdict=_verdict())
     return CompareResult({"changes": table}, {"a": str(a), "b": str(b), "how": how, "matched": matched})
+
+
+def _checked(config: CompareConfig) -> CompareConfig:
+    if config.replicates < 1 or config.seed < 0:
+        raise InputError("--replicates must be at least 1, and --seed at least 0.")
+    if not 0 < config.confidence < 1:
+        raise InputError(f"--confidence is {config.confidence:g}; a number between 0 and 1 was expected, such as 0.95.")
+    return config
 
 
 def _verdict() -> pl.Expr:

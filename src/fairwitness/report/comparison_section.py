@@ -1,5 +1,6 @@
 """What a report says about two runs side by side: the changes with their intervals, those beyond noise first."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -27,6 +28,13 @@ def section(changes: pl.DataFrame, facts: dict[str, Any]) -> Section:
     return Section("What changed", lede, _findings(clear), blocks, anchor="changes")
 
 
+def place(row: Mapping[str, Any]) -> str:
+    """Where a change was measured; for a spread the attribute, the class, and the two groups that lie furthest apart after."""
+    if str(row["metric"]).endswith("_spread") and row["group"]:
+        return f"{row['attribute']}{f', class {one}' if (one := row['class']) is not None else ''}: {row['group']}"
+    return "/".join(str(row[name]) for name in ("attribute", "group", "class") if row[name])
+
+
 def _sentence(how: str, matched: str) -> str:
     return HOW[how].format(matched.removeprefix("paired by ").removeprefix("unpaired: "))
 
@@ -44,11 +52,15 @@ def _findings(clear: pl.DataFrame) -> list[Finding]:
     found = []
     # A ratio moves by more than a difference does without mattering more, so what audits are known by speaks first.
     for row in (main if main.height else clear).iter_rows(named=True):
-        where = "/".join(str(row[name]) for name in ("attribute", "group", "class") if row[name])
+        where = place(row)
         name = row["metric"].replace("_", " ").capitalize()
         words = f"{name} of '{where}' went from {row['before']:+.3f} to {row['after']:+.3f} "
         words += f"(change {row['change']:+.3f}, 95 % interval {row['low']:+.3f} to {row['high']:+.3f})."
-        found.append(Finding(words, min(abs(row["low"]), abs(row["high"])), subject=where))
+        found.append(
+            Finding(
+                words, min(abs(row["low"]), abs(row["high"])), subject=row["attribute"] if row["metric"] in MAIN_SPREADS else where
+            )
+        )
     return found
 
 
@@ -58,8 +70,7 @@ def _chart(metric: str, part: pl.DataFrame) -> IntervalChart | None:
         return None
     lines = [
         Interval(
-            "/".join(str(row[name]) for name in ("attribute", "group", "class") if row[name]) or metric,
-            row["change"], row["low"], row["high"], row["n"], muted=row["verdict"] != "changed",
+            place(row) or metric, row["change"], row["low"], row["high"], row["n"], muted=row["verdict"] != "changed",
         )
         for row in rows.iter_rows(named=True)
     ]  # fmt: skip
