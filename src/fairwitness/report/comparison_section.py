@@ -22,7 +22,7 @@ def section(changes: pl.DataFrame, facts: dict[str, Any]) -> Section:
     lede += [HOW[how] for how in dict.fromkeys(changes["how"].to_list()) if how in HOW]
     charts = [_chart(str(metric), part) for (metric,), part in changes.group_by("metric", maintain_order=True)]
     blocks: list[Block] = [*(chart for chart in charts if chart), _table(changes)]
-    return Section("What changed", lede, _findings(clear), blocks, anchor="changes")
+    return Section("What changed", lede, _findings(clear), blocks, anchor="changes", judged=changes["change"].count())
 
 
 def _table(changes: pl.DataFrame) -> Table:
