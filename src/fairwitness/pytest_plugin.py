@@ -11,7 +11,7 @@ import pytest
 
 
 def check_gap(
-    run: Path | str, metric: str, *, most: float, target: float = 0.0, attribute: str = "*", min_n: int = 0, unsure: str = "fail"
+    run: Path | str, metric: str, *, most: float, target: float = 0.0, attribute: str = "*", min_n: int = 10, unsure: str = "fail"
 ) -> None:
     """Fail unless every matching measurement keeps `|value − target| ≤ most` with its whole interval.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.report.made_runs import undefined_run
+from tests.report.made_runs import fairness_run, predictions, undefined_run
 
 from fairwitness import runs, tables
 from fairwitness.pytest_plugin import check_gap
@@ -45,6 +45,10 @@ def run(tmp_path: Path) -> Path:
         (["--max_spd", "0.5", "--min_n", "91"], 3),
         (["--max_spd", "0.1", "--min_coverage", "0.96"], 1),
         (["--min_icat", "70"], 2),
+        (["--max_spd", "nan"], 2),
+        (["--max_spd", "-1"], 2),
+        (["--min_coverage", "99"], 2),
+        (["--max_spd", "0.5", "--min_n", "-1"], 2),
         ([], 2),
     ],
 )
@@ -61,6 +65,11 @@ def test_exit_codes(fairwitness: Callable, run: Path, words: list[str], code: in
         ('[[rule]]\nmetric = "statistical_parity_difference"', 2, "needs a metric and a limit"),
         ('[[rule]]\nmetric = "x"\nmost = "high"', 2, "is not a number"),
         ("rule = 3", 2, "no [[rule]] tables"),
+        ('min_n = 91\n[[rule]]\nmetric = "statistical_parity_difference"\nmost = 0.5', 3, "only 90 rows"),
+        ('min_coverage = 0.99\n[[rule]]\nmetric = "statistical_parity_difference"\nmost = 0.5', 3, "too many rows failed"),
+        ('min_covrage = 0.99\n[[rule]]\nmetric = "x"\nmost = 0.5', 2, "Did you mean 'min_coverage'"),
+        ('min_coverage = 9\n[[rule]]\nmetric = "x"\nmost = 0.5', 2, "not a share from 0 to 1"),
+        ('[[rule]]\nmetric = "x"\nmost = nan', 2, "is not a number"),
         ("[[rule", 2, "not valid TOML"),
     ],
 )
@@ -69,6 +78,26 @@ def test_rules_from_a_file(fairwitness: Callable, run: Path, tmp_path: Path, rul
     done = fairwitness("gate", run, "--rules", tmp_path / "gate.toml")
     assert done.code == code
     assert words in done.out + done.err
+
+
+def test_the_options_hold_for_the_rules_of_a_file_too(fairwitness: Callable, run: Path, tmp_path: Path) -> None:
+    (tmp_path / "gate.toml").write_text('[[rule]]\nmetric = "statistical_parity_difference"\nmost = 0.5')
+    assert fairwitness("gate", run, "--rules", tmp_path / "gate.toml").code == 0
+    assert fairwitness("gate", run, "--rules", tmp_path / "gate.toml", "--min_n", "91").code == 3
+
+
+def test_the_smaller_group_and_the_rows_that_failed_count(fairwitness: Callable, tmp_path: Path) -> None:
+    frame = predictions(4000, shift=0.0).with_columns(female=(pl.col("idx") < 40).cast(pl.Int64))
+    fairness_run(tmp_path / "few", frame, groups=())
+    few = ("gate", tmp_path / "few", "--max_spd", "0.9")
+    assert fairwitness(*few).code == 0
+    done = fairwitness(*few, "--min_n", "41")
+    assert done.code == 3
+    assert "only 40 rows" in done.out
+    fairness_run(tmp_path / "failed", frame.with_columns(pred=pl.when(pl.col("idx") % 20 == 0).then("pred")), groups=())
+    done = fairwitness("gate", tmp_path / "failed", "--max_spd", "0.9")
+    assert done.code == 3
+    assert "too many rows failed" in done.out
 
 
 def test_unfinished_is_not_a_pass(fairwitness: Callable, run: Path) -> None:

@@ -101,3 +101,13 @@ def test_mirrored() -> None:
 def test_worst_units() -> None:
     values = np.array([[0.1, 0.2], [0.9, 0.1], [np.nan, 0.5], [0.3, 0.3]])
     assert worst_units(values, 2) == [(1, pytest.approx(0.8), 0, 1), (0, pytest.approx(0.1), 1, 0)]
+
+
+def test_intervals_of_few_pairs_hold_the_truth_too() -> None:
+    """The plain bootstrap of five values covers some 80 %."""
+    drawn = np.random.default_rng(3).normal(0.2, 0.1, size=(5, 2000))
+    low, high = bootstrap_means(drawn, Comparison(resamples=1000))
+    assert 0.93 <= np.mean((low <= 0.2) & (high >= 0.2)) <= 0.99
+    low, high = bootstrap_means(drawn[:1], Comparison())
+    assert np.isnan(low).all()
+    assert np.isnan(high).all()

@@ -169,7 +169,7 @@ def test_any_text_may_be_explained(tmp_path: Path, text: str) -> None:
 def test_nothing_could_be_measured(tmp_path: Path, format_: str) -> None:
     text = WRITERS[format_](report_of([undefined_run(tmp_path)]))
     assert not re.search(r"\bnan\b", text, re.IGNORECASE)
-    assert ("null" in text) if format_ == "json" else ("No difference stood out" in text)
+    assert ("null" in text) if format_ == "json" else ("No difference was judged here" in text)
 
 
 def test_a_failed_run_says_why(tmp_path: Path) -> None:
@@ -291,3 +291,27 @@ def test_a_million_rows(tmp_path: Path) -> None:
     report = report_of([fairness_run(tmp_path, predictions(1_000_000))])
     assert report.findings()
     assert len(WRITERS["html"](report)) < 1_000_000
+
+
+def test_only_what_was_judged_may_not_have_stood_out(tmp_path: Path) -> None:
+    """An audit without any test of a difference says that nothing was judged; one with tests says that none stood out."""
+    path = tables.write(pl.DataFrame({"x": [1]}), tmp_path / "a" / "t.csv")
+    runs.note(path, "usermodel curve", {}, [path])
+    assert "No difference was judged here" in WRITERS["md"](report_of([tmp_path / "a"]))
+    assert json.loads(WRITERS["json"](report_of([tmp_path / "a"])))["differences_judged"] == 0
+    even = fairness_run(tmp_path / "b", predictions(shift=0.0))
+    assert "No difference stood out beyond" in WRITERS["md"](report_of([even]))
+
+
+def test_several_seeds_are_said_together(tmp_path: Path) -> None:
+    frame = predictions(900, shift=0.0).with_columns(pred=pl.when(pl.col("age") == 2).then(1).otherwise("target"))
+    for seed in (3, 11):
+        fairness_run(tmp_path / f"seed_{seed}", frame)
+    summary = pl.DataFrame({"metric": ["accuracy", "statistical_parity_spread"], "attribute": [None, "age"], "class": [None, "1"]})
+    summary = summary.with_columns(mean=pl.lit(0.3), min=pl.lit(0.2), max=pl.lit(0.4), n_seeds=pl.lit(2))
+    question = {"dataset": "nba", "label": "salary", "model": "rhgn", "seeds": [3, 11]}
+    runs.note(tmp_path / "seeds.csv", "usermodel seeds", question, [tables.write(summary, tmp_path / "seeds.csv")])
+    text = WRITERS["md"](report_of([tmp_path]))
+    assert "on average over 2 seeds" in text
+    assert "beyond chance in 2 of them" in text
+    assert "rhgn learned to predict" in text

@@ -1,12 +1,14 @@
 """Words in shaded cells can be read, whatever the shade."""
 
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from fairwitness.report.attribution_charts import shade
-from fairwitness.report.style import SOFT, contrast, ink_on
+from fairwitness.report.style import SOFT, contrast, families, ink_on, new_figure, save_figure
 from fairwitness.report.user_model_charts import TITLES, heat_maps
 
 
@@ -31,3 +33,14 @@ def test_numbers_in_a_heat_map_are_readable() -> None:
             value = values[round(text.get_position()[0])]
             background = "white" if value is None else image.to_rgba(value)[:3]
             assert contrast(text.get_color(), background) >= 4.5, text.get_text()
+
+
+def test_words_in_any_script_are_drawn_without_a_warning(tmp_path: Path) -> None:
+    figure, axis = new_figure(4, 2)
+    axis.barh(["한국인", "العربية", "plain"], [1, 2, 3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        save_figure(figure, tmp_path / "a.png")
+    fonts = {label.get_text(): label.get_fontfamily() for label in axis.get_yticklabels()}
+    assert fonts["한국인"] == list(families())
+    assert fonts["plain"] != fonts["한국인"]

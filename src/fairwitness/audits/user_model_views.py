@@ -46,6 +46,11 @@ def compare_views(config: ViewsConfig) -> AuditResult:
     """Spreads of the four metrics in the four views: view, attribute, metric, spread, interval, worst class and pair, hidden."""
     entry = runs.read_manifest(config.run).get(Path(PREDS).stem)
     if entry is None or entry.get("status") != "done":
+        seeds = sorted(path.name for path in Path(config.run).glob("seed_*") if (path / PREDS).exists())
+        if seeds:
+            raise InputError(
+                f"{config.run} holds {len(seeds)} user models, one a seed. Name one of them: --run {Path(config.run) / seeds[0]}"
+            )
         raise InputError(
             f"{config.run} holds no finished user model. Train one first: fairwitness usermodel train … --out {config.run}"
         )

@@ -9,6 +9,7 @@ from fairwitness.audits import counterfactual as audit
 from fairwitness.audits import counterfactual_expand, counterfactual_score, counterfactual_templates, lifeboat
 from fairwitness.audits.result import AuditResult
 from fairwitness.cli.failures import reasons
+from fairwitness.cli.printed import console
 
 _ALL = Parameter(name="*")
 _TEMPLATES, _RUN = counterfactual_templates.TemplatesConfig(), audit.CounterfactualConfig()
@@ -90,7 +91,6 @@ def _show(result: AuditResult, as_json: bool, table: Any, *lines: str) -> None:
 
 
 def _print_table(frame: pl.DataFrame) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
@@ -98,8 +98,7 @@ def _print_table(frame: pl.DataFrame) -> None:
         table.add_column(name.replace("_", " "), justify="right" if dtype.is_numeric() else "left")
     for row in frame.head(40).iter_rows():
         table.add_row(*(_cell(value) for value in row))
-    console = Console()
-    console.print(table) if console.is_terminal else Console(width=200).print(table)
+    console().print(table)
 
 
 def _cell(value: Any) -> str:

@@ -27,24 +27,20 @@ def fairness(config: Annotated[FairnessConfig, Parameter(name="*")], json: bool 
 
 
 def _show(result: FairnessResult) -> None:
-    from rich.console import Console
+    from fairwitness.cli.printed import console
 
-    # Into a file or a pipe no line need be cut short.
-    console = Console()
-    console = console if console.is_terminal else Console(width=120)
+    screen = console()
     facts = result.facts
-    console.print(
-        f"{facts['n_measured']:,} rows measured, {facts['n_failed']:,} failed, {facts['n_unlabelled']:,} without a label."
-    )
+    screen.print(f"{facts['n_measured']:,} rows measured, {facts['n_failed']:,} failed, {facts['n_unlabelled']:,} without a label.")
     if result.per_identity.height:
-        console.print(_gap_table(result))
+        screen.print(_gap_table(result))
     if result.multigroup.height:
-        console.print(_spread_table(result))
+        screen.print(_spread_table(result))
     if "jigsaw_final" in facts and facts["overall_auc"] is not None:
         ends = _interval(facts["overall_auc_low"], facts["overall_auc_high"])
-        console.print(f"Overall AUC {facts['overall_auc']:.4f} {ends}; {_final(facts)}.")
+        screen.print(f"Overall AUC {facts['overall_auc']:.4f} {ends}; {_final(facts)}.")
     for path in result.files:
-        console.print(f"Wrote {path}", soft_wrap=True, highlight=False)
+        screen.print(f"Wrote {path}", soft_wrap=True, highlight=False)
 
 
 def _final(facts: dict[str, Any]) -> str:

@@ -86,8 +86,8 @@ def train_filter(config: Annotated[TrainFilterConfig, Parameter(name="*")], json
         print(json_.dumps({"folder": str(trained.folder), "epochs": trained.history, "test": rows}, ensure_ascii=False))
         return
     for row in rows:
-        where = row["group"] or "all"
-        print(f"{row['metric']:<9} {row['value']:.4f}  [{row['low']:.4f}, {row['high']:.4f}]  n={row['n']:<6} {where}")
+        value, low, high = ("–" if row[name] is None else f"{row[name]:.4f}" for name in ("value", "low", "high"))
+        print(f"{row['metric']:<9} {value:<6}  [{low}, {high}]  n={row['n']:<6} {row['group'] or 'all'}")
     print(f"Checkpoints in {trained.folder}")
 
 

@@ -9,6 +9,7 @@ from fairwitness.audits.user_model_curve import CurveConfig, accuracy_gap_curve
 from fairwitness.audits.user_model_data import BuildConfig, GenerateConfig, build_graph, generate_graph
 from fairwitness.audits.user_model_tables import FOUR
 from fairwitness.audits.user_model_views import ViewsConfig, compare_views
+from fairwitness.cli.printed import console
 
 
 def train(config: Annotated[UserModelConfig, Parameter(name="*")], json: bool = False) -> None:
@@ -24,10 +25,9 @@ def train(config: Annotated[UserModelConfig, Parameter(name="*")], json: bool = 
 
 
 def _show(result: UserModelResult) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    screen = console()
     if "seeds" in result.tables:
         table = Table("metric", "attribute", "class", "mean", "sd", "min", "max", "seeds", title="Over seeds")
         for row in result.tables["seeds"].to_dicts():
@@ -35,7 +35,7 @@ def _show(result: UserModelResult) -> None:
                 cells = [_number(row[name]) for name in ("mean", "sd", "min", "max")]
                 table.add_row(row["metric"], row["attribute"] or "", row["class"] or "", *cells, str(row["n_seeds"]))
     else:
-        _show_one(console, result)
+        _show_one(screen, result)
         table = Table("attribute", "metric", "class", "largest - smallest", "spread", "interval", title="Spreads over groups")
         for row in result.tables["multigroup"].to_dicts():
             if row["metric"] in FOUR:
@@ -48,25 +48,25 @@ def _show(result: UserModelResult) -> None:
                     _number(row["value"]),
                     ends,
                 )
-    console.print(table)
+    screen.print(table)
     for path in result.files:
-        console.print(f"Wrote {path}", soft_wrap=True, highlight=False)
+        screen.print(f"Wrote {path}", soft_wrap=True, highlight=False)
 
 
-def _show_one(console: Any, result: UserModelResult) -> None:
+def _show_one(screen: Any, result: UserModelResult) -> None:
     facts = result.facts
     graph = facts["graph"]
-    console.print(
+    screen.print(
         f"{facts['n_train']:,} users trained, {facts['n_validation']:,} validated, {facts['n_test']:,} tested; "
         f"{graph.get('isolated_users', 0):,} users have no edge."
     )
-    console.print(
+    screen.print(
         f"best epoch {facts['best_epoch']} of {facts['epochs']} · accuracy {facts['accuracy']:.4f} · "
         f"macro-F1 {facts['macro_f1']:.4f}"
     )
     for name, count in facts["missing"].items():
         if count:
-            console.print(f"{count:,} users have no value for '{name}': their test rows are counted as failed.")
+            screen.print(f"{count:,} users have no value for '{name}': their test rows are counted as failed.")
 
 
 def _number(value: float | None) -> str:
@@ -81,7 +81,6 @@ def compare_views_command(config: Annotated[ViewsConfig, Parameter(name="*")], j
     json
         Print the result as JSON on stdout.
     """
-    from rich.console import Console
     from rich.table import Table
 
     result = compare_views(config)
@@ -95,9 +94,9 @@ def compare_views_command(config: Annotated[ViewsConfig, Parameter(name="*")], j
         table.add_row(
             row["attribute"], row["metric"], row["view"], _number(row["spread"]), ends, *map(str, words), _number(row["hidden"])
         )
-    console = Console()
-    console.print(table)
-    console.print(f"Wrote {result.files[0]}", soft_wrap=True, highlight=False)
+    screen = console()
+    screen.print(table)
+    screen.print(f"Wrote {result.files[0]}", soft_wrap=True, highlight=False)
 
 
 def curve(config: Annotated[CurveConfig, Parameter(name="*")], json: bool = False) -> None:
@@ -108,7 +107,6 @@ def curve(config: Annotated[CurveConfig, Parameter(name="*")], json: bool = Fals
     json
         Print the result as JSON on stdout.
     """
-    from rich.console import Console
     from rich.table import Table
 
     result = accuracy_gap_curve(config)
@@ -119,10 +117,10 @@ def curve(config: Annotated[CurveConfig, Parameter(name="*")], json: bool = Fals
     for row in result.table.to_dicts():
         cells = [f"{_number(row[f'{name}_mean'])} ± {_number(row[f'{name}_sd'])}" for name in ("accuracy", "macro_f1", "gap")]
         table.add_row(f"{row['strength']:g}", *cells, str(row["n_seeds"]))
-    console = Console()
-    console.print(table)
+    screen = console()
+    screen.print(table)
     for path in result.files:
-        console.print(f"Wrote {path}", soft_wrap=True, highlight=False)
+        screen.print(f"Wrote {path}", soft_wrap=True, highlight=False)
 
 
 def build(config: Annotated[BuildConfig, Parameter(name="*")], json: bool = False) -> None:

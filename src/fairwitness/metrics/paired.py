@@ -102,11 +102,15 @@ def mirrored(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def bootstrap_means(columns: Array, how: Comparison) -> tuple[Array, Array]:
-    """Percentile intervals of the means of columns, resampling rows; the same draws serve all columns. NaN where a column is empty.
+    """Percentile intervals of the means of columns, resampling rows; the same draws serve all columns. NaN where a column has fewer
+    than two values: one says nothing of how far others would lie.
 
-    >>> low, high = bootstrap_means(np.array([[0.5], [0.5]]), Comparison())
+    The bootstrap of few values is too narrow: it divides by n where n − 1 is free, and knows nothing of how unsure its own spread
+    is. So both ends are moved away from the mean by t(n−1) / z · √(n / (n−1)): 9 times as far for 2 values, 1.01 for 150.
+
+    >>> low, high = bootstrap_means(np.array([[0.5, 0.1], [0.5, np.nan]]), Comparison())
     >>> low.tolist(), high.tolist()
-    ([0.5], [0.5])
+    ([0.5, nan], [0.5, nan])
     """
     rows, width = columns.shape
     if rows == 0 or width == 0:
@@ -115,10 +119,21 @@ def bootstrap_means(columns: Array, how: Comparison) -> tuple[Array, Array]:
     with np.errstate(invalid="ignore", divide="ignore"):
         means = resampled_sums(np.where(present, columns, 0.0), how) / resampled_sums(present.astype(np.float64), how)
     tail = 100 * (1 - how.level) / 2
-    empty = ~present.any(axis=0)
-    means[:, empty] = 0.0
+    n = present.sum(axis=0)
+    few = n < 2
+    means[:, few] = 0.0
     low, high = np.nanpercentile(means, [tail, 100 - tail], axis=0)
-    return np.where(empty, np.nan, low), np.where(empty, np.nan, high)
+    centre = np.where(present, columns, 0.0).sum(axis=0) / np.maximum(n, 1)
+    reach = _small_sample(np.maximum(n, 2), how.level)
+    return tuple(np.where(few, np.nan, np.clip(centre + (end - centre) * reach, -1, 1)) for end in (low, high))  # type: ignore[return-value]
+
+
+def _small_sample(n: Array, level: float) -> Array:
+    """How much farther a Student's t reaches than what the bootstrap of n values shows."""
+    from scipy.special import ndtri, stdtrit
+
+    upper = 0.5 + level / 2
+    return np.asarray(stdtrit(n - 1, upper) / ndtri(upper) * np.sqrt(n / (n - 1)))
 
 
 def resampled_sums(columns: Array, how: Comparison) -> Array:

@@ -83,7 +83,8 @@ def judge_all(measurements: pl.DataFrame, rules: Sequence[Rule]) -> pl.DataFrame
         if not chosen:
             raise InputError(_nothing(rule, measurements))
         for row in chosen:
-            verdict, why = judge(rule, value=row["value"], low=row["low"], high=row["high"], n=row["n"])
+            fewest = row.get("n_least", row["n"])
+            verdict, why = judge(rule, value=row["value"], low=row["low"], high=row["high"], n=fewest)
             place = {name: row[name] for name in ("metric", "attribute", "group", "class", "value", "low", "high", "n")}
             rows.append({"rule": rule.words(), **place, "verdict": verdict.name.lower(), "why": why})
     return pl.DataFrame(rows, infer_schema_length=None)

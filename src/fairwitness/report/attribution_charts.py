@@ -14,18 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from fairwitness.files import write_text
-from fairwitness.report.style import BLUE, GREY, INK, ORANGE, RED, RULE, SOFT, ink_on, new_figure, save_figure
+from fairwitness.report.style import BLUE, GREY, INK, ORANGE, RED, RULE, SOFT, families, ink_on, new_figure, save_figure
 
 WIDTH = 10.0
 LINE = 0.42
 MARGIN = 0.2
 MISSING = "▯"
-# Fonts that cover what DejaVu Sans does not, in the order they are tried, where one is installed.
-_MORE_FONTS = (
-    *("Noto Sans CJK KR", "Noto Sans CJK JP", "Noto Sans CJK SC", "NanumGothic", "Malgun Gothic", "Apple SD Gothic Neo"),
-    *("Noto Sans", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari", "Noto Emoji", "Symbola", "Unifont"),
-    "Arial Unicode MS",
-)
 
 
 @dataclass(frozen=True)
@@ -78,20 +72,12 @@ def readable(word: str) -> str:
 
 
 @lru_cache(1)
-def _families() -> tuple[str, ...]:
-    from matplotlib import font_manager
-
-    there = {font.name for font in font_manager.fontManager.ttflist}
-    return ("DejaVu Sans", *(name for name in _MORE_FONTS if name in there))
-
-
-@lru_cache(1)
 def _glyphs() -> frozenset[int]:
     from matplotlib import font_manager
     from matplotlib.ft2font import FT2Font
 
     known: set[int] = set()
-    for family in _families():
+    for family in families():
         font = font_manager.findfont(font_manager.FontProperties(family=family), fallback_to_default=True)
         known |= set(FT2Font(font).get_charmap())
     return frozenset(known)
@@ -100,7 +86,7 @@ def _glyphs() -> frozenset[int]:
 def _font(size: float, *, bold: bool = False) -> Any:
     from matplotlib.font_manager import FontProperties
 
-    return FontProperties(family=list(_families()), size=size, weight="bold" if bold else "normal")
+    return FontProperties(family=list(families()), size=size, weight="bold" if bold else "normal")
 
 
 def _shortened(word: str, most: int = 48) -> str:

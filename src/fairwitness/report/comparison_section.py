@@ -25,7 +25,7 @@ def section(changes: pl.DataFrame, facts: dict[str, Any]) -> Section:
     lede += dict.fromkeys(_sentence(how, facts["matched"][audit]) for audit, how in facts["how"].items() if how in HOW)
     charts = [_chart(str(metric), part) for (metric,), part in changes.group_by("metric", maintain_order=True)]
     blocks: list[Block] = [*(chart for chart in charts if chart), _table(changes)]
-    return Section("What changed", lede, _findings(clear), blocks, anchor="changes")
+    return Section("What changed", lede, _findings(clear), blocks, anchor="changes", judged=changes["change"].count())
 
 
 def place(row: Mapping[str, Any]) -> str:

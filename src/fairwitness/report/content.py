@@ -119,7 +119,8 @@ Block = IntervalChart | HeatMap | Table | Picture
 class Section:
     """What one audit has to say; `source` is where that was read.
 
-    `audited`: what was audited, on what, and how much of it could be scored; empty where that was not recorded.
+    `audited`: what was audited, on what, and how much of it could be scored; empty where that was not recorded. `judged`: how many
+    differences were looked at, whether or not one stood out.
     """
 
     title: str
@@ -132,6 +133,7 @@ class Section:
     anchor: str = ""
     source: Recorded | None = None
     audited: tuple[str, str, str] = ("", "", "")
+    judged: int = 0
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,12 @@ class Report:
     def findings(self, most: int = 3) -> list[Finding]:
         """The findings that matter most, over all sections."""
         return rank(finding for section in self.sections for finding in section.findings)[:most]
+
+    def nothing_found(self) -> str:
+        """What is said where there is no finding. Only where differences were looked at may it be that none stood out."""
+        if any(section.judged for section in self.sections):
+            return "No difference stood out beyond what chance would give at this size."
+        return "No difference was judged here: nothing is known of any, large or small."
 
     def limits(self) -> list[str]:
         """What the data cannot tell, each once."""

@@ -38,8 +38,12 @@ def section(recorded: Recorded) -> Section:
     for (category,), part in everything.group_by("attribute", maintain_order=True):
         blocks += [*_category(str(category), part), *_templates(recorded, str(category)), *_pairs(recorded, str(category))]
     blocks += [*_means(recorded), *_mitigation(recorded)]
-    findings = _findings(everything.filter(pl.col("metric") == "paired_gap"), recorded.model or "The scorer")
-    return Section("Counterfactual identities", lede, findings, blocks, examples=_worst(recorded), definitions=DEFINITIONS)
+    gaps = everything.filter(pl.col("metric") == "paired_gap").drop_nulls(["value", "low", "high"])
+    findings = _findings(gaps, recorded.model or "The scorer")
+    examples = _worst(recorded)
+    return Section(
+        "Counterfactual identities", lede, findings, blocks, examples=examples, definitions=DEFINITIONS, judged=gaps.height
+    )
 
 
 def _category(category: str, part: pl.DataFrame) -> list[Block]:
@@ -115,7 +119,7 @@ def _picture(recorded: Recorded, file: str, title: str, alt: str) -> list[Block]
 
 def _findings(gaps: pl.DataFrame, scorer: str) -> list[Finding]:
     found = []
-    for row in gaps.drop_nulls(["value", "low", "high"]).iter_rows(named=True):
+    for row in gaps.iter_rows(named=True):
         if not _sure(row) or "control" in str(row["group"]):
             continue
         first, _, second = str(row["group"]).partition(" − ")

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 
 from fairwitness.report.content import Block, Finding, Interval, IntervalChart, Section, Table
-from fairwitness.report.multigroup_blocks import heat_maps, spread_charts, spread_findings
+from fairwitness.report.multigroup_blocks import heat_maps, spread_charts, spread_findings, spreads_judged
 from fairwitness.report.recorded import Recorded
 
 # gap → (its name for a reader, what a positive value means in a sentence)
@@ -51,7 +51,8 @@ def section(recorded: Recorded) -> Section:
     if skipped:
         limits.append(f"Too few rows to say anything of: {', '.join(skipped)}.")
     findings = [*_findings(gaps), *spread_findings(measured)]
-    return Section("Group fairness", lede, findings, blocks, definitions=DEFINITIONS, limits=limits)
+    judged = gaps.drop_nulls(["value", "low", "high"]).height + spreads_judged(measured).height
+    return Section("Group fairness", lede, findings, blocks, definitions=DEFINITIONS, limits=limits, judged=judged)
 
 
 def _opening(facts: dict[str, Any]) -> str:

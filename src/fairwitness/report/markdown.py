@@ -62,7 +62,7 @@ def _lines(report: Report, most: int) -> Iterator[str]:
     yield from _table(("audit", "of", "on", "could be scored"), rows, len(rows)) if rows else ()
     yield ""
     findings = report.findings()
-    yield "## What stands out" if findings else "**No difference stood out beyond what chance would give at this size.**"
+    yield "## What stands out" if findings else f"**{report.nothing_found()}**"
     yield ""
     yield from (f"{number}. {escape(finding.text)}" for number, finding in enumerate(findings, start=1))
     limits = report.limits()

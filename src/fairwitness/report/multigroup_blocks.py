@@ -11,6 +11,7 @@ from fairwitness.report.recorded import Recorded
 SPREADS = {
     "statistical_parity_spread": ("Largest difference in how often a class is predicted", "Class {one} is predicted"),
     "equal_opportunity_spread": ("Largest difference in how often a class is recognised", "Class {one}, where true, is predicted"),
+    "group_accuracy_spread": ("Largest difference in how often the prediction is right", "The prediction is right"),
 }
 HEAT_MAPS = {
     "statistical_parity": (
@@ -25,11 +26,15 @@ HEAT_MAPS = {
 MOST_LINES, MOST_GROUPS = 24, 24
 
 
+def spreads_judged(measured: pl.DataFrame) -> pl.DataFrame:
+    """The spreads that there was a test of."""
+    return measured.filter(pl.col("metric").is_in(list(SPREADS))).drop_nulls(["value", "low", "high", "p_adjusted"])
+
+
 def spread_findings(measured: pl.DataFrame) -> list[Finding]:
     """Spreads that chance alone would not give, after the adjustment; a spread's interval never reaches 0, so the test decides."""
-    rows = measured.filter(pl.col("metric").is_in(list(SPREADS))).drop_nulls(["value", "low", "high", "p_adjusted"])
     found = []
-    for row in rows.filter(pl.col("p_adjusted") < 0.05).iter_rows(named=True):
+    for row in spreads_judged(measured).filter(pl.col("p_adjusted") < 0.05).iter_rows(named=True):
         first, _, second = str(row["group"]).partition(" - ")
         value, low, high = (f"{row[name] * 100:.0f}" for name in ("value", "low", "high"))
         words = (
@@ -52,7 +57,8 @@ def spread_charts(measured: pl.DataFrame) -> list[Block]:
 
 
 def _spread_line(row: dict[str, Any]) -> Interval:
-    label = f"{row['attribute']}, class {row['class']}: {row['group'] or 'too few'}"
+    which = "" if row["class"] is None else f", class {row['class']}"
+    label = f"{row['attribute']}{which}: {row['group'] or 'too few'}"
     unsure = row["p_adjusted"] is None or not row["p_adjusted"] < 0.05
     return Interval(label, row["value"], row["low"], row["high"], row["n"], muted=unsure)
 

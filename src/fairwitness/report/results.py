@@ -61,6 +61,7 @@ def results_of(report: Report) -> dict[str, Any]:
         "n_failed": {task.name: {metric: row.get("n_failed") for metric, row in task.rows.items()} for task in found},
         **_about(sources),
         "findings": [finding.text for finding in report.findings()],
+        "differences_judged": sum(section.judged for section in report.sections),
         "limits": report.limits(),
         "unfinished": [source.name for source in sources if not source.finished],
         "hub": hub_entries(found, [source for source in sources if source.finished]),

@@ -25,6 +25,7 @@ MAKERS: dict[str, str] = {
     "crows": "fairwitness.report.stereoset_section:crows_section",
     "counterfactual analyze": "fairwitness.report.counterfactual_section:section",
     "usermodel": "fairwitness.report.user_model_section:section",
+    "usermodel seeds": "fairwitness.report.user_model_section:seeds_section",
 }
 # Of an audit that is not among them: tables up to this many rows, with names up to this long.
 MOST_ROWS, MOST_LETTERS, FOLD_FROM = 200, 60, 20
@@ -104,7 +105,8 @@ def _tables(recorded: Recorded) -> list[Block]:
         if frame is None or not 0 < frame.height <= MOST_ROWS:
             continue
         plain = frame.select(pl.selectors.numeric() | pl.selectors.boolean() | pl.selectors.string())
-        longest = plain.select(pl.selectors.string().str.len_chars().max()).row(0) if plain.width else ()
+        words = plain.select(pl.selectors.string())
+        longest = words.select(pl.all().str.len_chars().max()).row(0) if words.width else ()
         if plain.width and max((letters or 0 for letters in longest), default=0) <= MOST_LETTERS:
             columns = [column.replace("_", " ") for column in plain.columns]
             blocks.append(Table(name, columns, plain.rows(), folded=plain.height > FOLD_FROM))

@@ -39,7 +39,9 @@ def section(recorded: Recorded) -> Section:
     blocks.append(_table(cells))
     few = cells.filter((pl.col("group") == "overall") & (pl.col("n") < 200))
     limits = ["StereoSet was judged by so few items that only large preferences show."] if few.height else []
-    return Section("StereoSet", lede, _findings(cells, str(model)), blocks, definitions=DEFINITIONS, limits=limits)
+    preferences = _judged(cells.filter(pl.col("metric") == "reference_ss"))
+    findings = _findings(preferences, f"{model} finds", "StereoSet items", "stereoset")
+    return Section("StereoSet", lede, findings, blocks, definitions=DEFINITIONS, limits=limits, judged=preferences.height)
 
 
 def crows_section(recorded: Recorded) -> Section:
@@ -53,7 +55,14 @@ def crows_section(recorded: Recorded) -> Section:
     chosen = measured.filter(pl.col("metric").str.contains("stereotype"))
     rows = [Interval(_place(row), row["value"], row["low"], row["high"], row["n"]) for row in chosen.iter_rows(named=True)]
     ideal = 50.0 if any((line.value or 0) > 1 for line in rows) else 0.5
-    return Section("CrowS-Pairs", lede, (), [IntervalChart(name, rows, name, ideal=ideal)])
+    preferences = _judged(chosen.with_columns(pl.col("value", "low", "high") * (50 / ideal)))
+    findings = _findings(preferences, f"{model} finds", "pairs of CrowS-Pairs", "crows")
+    return Section("CrowS-Pairs", lede, findings, [IntervalChart(name, rows, name, ideal=ideal)], judged=preferences.height)
+
+
+def _judged(preferences: pl.DataFrame) -> pl.DataFrame:
+    """Those with an interval and enough items to say anything."""
+    return preferences.drop_nulls(["value", "low", "high"]).filter(pl.col("n") >= 30)
 
 
 def _chart(rows: pl.DataFrame, name: str, ideal: float) -> IntervalChart:
@@ -74,17 +83,18 @@ def _table(cells: pl.DataFrame) -> Table:
     return Table("All numbers", ["subset", "domain", "items", *shown], rows, digits=1)
 
 
-def _findings(cells: pl.DataFrame, model: str) -> list[Finding]:
+def _findings(preferences: pl.DataFrame, who: str, items: str, subject: str) -> list[Finding]:
+    """Preferences, in per cent, whose interval stays clear of 50."""
     found = []
-    for row in cells.filter(pl.col("metric") == "reference_ss").drop_nulls(["value", "low", "high"]).iter_rows(named=True):
-        if row["low"] <= 50 <= row["high"] or row["n"] < 30:
+    for row in preferences.iter_rows(named=True):
+        if row["low"] <= 50 <= row["high"]:
             continue
         side = "the stereotype" if row["value"] > 50 else "the anti-stereotype"
         share = max(row["value"], 100 - row["value"])
         low, high = sorted((max(row["low"], 100 - row["low"]), max(row["high"], 100 - row["high"])))
-        words = f"{model} finds {side} likelier in {share:.0f} of 100 StereoSet items"
+        words = f"{who} {side} likelier in {share:.0f} of 100 {items}"
         words += f" ({_place(row)}; 95 % interval {low:.0f} to {high:.0f})."
-        found.append(Finding(words, min(abs(row["low"] - 50), abs(row["high"] - 50)) / 100, subject="stereoset"))
+        found.append(Finding(words, min(abs(row["low"] - 50), abs(row["high"] - 50)) / 100, subject=subject))
     return found
 
 

@@ -1,5 +1,7 @@
 """How every chart looks, and how it gets to the disk. Headless, the same bytes for the same numbers, readable without colour."""
 
+import warnings
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,12 @@ PALETTE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW)
 GREY, SOFT, INK, RULE = "#9AA0A6", "#5F6368", "#202124", "#DADCE0"
 _READABLE = 4.5  # WCAG 2's least contrast of small text
 DIVERGING = "RdBu_r"
+# Fonts that cover what DejaVu Sans does not, in the order they are tried, where one is installed.
+_MORE_FONTS = (
+    *("Noto Sans CJK KR", "Noto Sans CJK JP", "Noto Sans CJK SC", "NanumGothic", "Malgun Gothic", "Apple SD Gothic Neo"),
+    *("Noto Sans", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari", "Noto Emoji", "Symbola", "Unifont"),
+    "Arial Unicode MS",
+)
 
 
 def new_figure(width: float, height: float, **subplots: Any) -> tuple[Any, Any]:
@@ -33,12 +41,35 @@ def new_figure(width: float, height: float, **subplots: Any) -> tuple[Any, Any]:
     return figure, axes
 
 
+@lru_cache(1)
+def families() -> tuple[str, ...]:
+    """The fonts that are here, in the order in which a letter is looked for in them."""
+    from matplotlib import font_manager
+
+    there = {font.name for font in font_manager.fontManager.ttflist}
+    return ("DejaVu Sans", *(name for name in _MORE_FONTS if name in there))
+
+
 def save_figure(figure: Any, path: Path, *, dpi: int = 150) -> Path:
-    """Write a figure atomically, as the ending of `path` says (.png or .svg), without a date inside."""
+    """Write a figure atomically, as the ending of `path` says (.png or .svg), without a date inside, in any script."""
     kind = path.suffix.lstrip(".").lower()
-    with replacing(path) as temporary:
+    _in_any_script(figure)
+    with replacing(path) as temporary, warnings.catch_warnings():
+        # What no font here has is drawn as a box, which is seen; the warning would not be understood.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(temporary, format=kind, dpi=dpi, metadata={"Software": None} if kind == "png" else {"Date": None})
     return path
+
+
+def _in_any_script(figure: Any) -> None:
+    """Give words with letters beyond English the fonts that have them."""
+    from matplotlib.text import Text
+
+    for axes in figure.axes:
+        axes.get_xticklabels(), axes.get_yticklabels()  # are written only when somebody asks
+    for text in figure.findobj(Text):
+        if not text.get_text().isascii():
+            text.set_fontfamily(list(families()))
 
 
 def contrast(one: Any, other: Any) -> float:
