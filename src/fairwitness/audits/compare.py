@@ -1,32 +1,34 @@
 """Two runs side by side: which gaps changed beyond noise, which did not, and a refusal where the two are not alike.
 
 Group-fairness audits of the same rows are compared row by row (paired); of different rows, from their counts; everything else
-from its intervals. The arithmetic is metrics/change.py's.
+from its intervals. Which rows are the same is compare_rows.py's, the arithmetic metrics/change.py's and spread_change.py's.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from fairwitness import tables
+from fairwitness.audits.compare_rows import Paired, paired_counts
 from fairwitness.audits.fairness_files import counts_from_table
-from fairwitness.audits.fairness_input import count
-from fairwitness.audits.fairness_join import open_predictions
-from fairwitness.audits.fairness_reading import Reading
+from fairwitness.audits.fairness_input import OVERALL
 from fairwitness.audits.result import AuditResult
-from fairwitness.errors import FairWitnessError, InputError
+from fairwitness.errors import EvidenceError, InputError
 from fairwitness.metrics.change import Change, interval_change, paired_changes, unpaired_changes
-from fairwitness.metrics.counts import Counts
+from fairwitness.metrics.counts import MEMBER, NONMEMBER, Counts, IntArray, ordered
 from fairwitness.metrics.significance import benjamini_hochberg
+from fairwitness.metrics.spread_change import SpreadChange, paired_spread_changes, unpaired_spread_changes
 from fairwitness.report.comparison_section import section
 from fairwitness.report.content import Section
 from fairwitness.report.recorded import Recorded, recorded_in
 
 # What two fairness audits must have asked alike; a difference in any makes their gaps different things.
 ALIKE = ("label_col", "positive_label", "group_threshold", "missing")
+_BINARY = (NONMEMBER, MEMBER)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,20 +54,30 @@ class CompareResult(AuditResult):
 
 def compare(a: Path, b: Path, config: CompareConfig | None = None) -> CompareResult:
     """Compare two run folders. Rows: metric, attribute, group, class, before, after, change, low, high, p, p_adjusted, verdict."""
-    config = config or CompareConfig()
+    config = _checked(config or CompareConfig())
     pairs = _matching(recorded_in(a), recorded_in(b), a, b)
     rows: list[dict[str, Any]] = []
-    how = {}
+    how, matched = {}, {}
     for one, other in pairs:
-        changes = list(_fairness(one, other, config) if one.kind == "fairness" else _measured(one, other, config))
+        fair = one.kind == "fairness"
+        said, changes = _fairness(one, other, config) if fair else ("from intervals", list(_measured(one, other, config)))
         how[one.name] = changes[0]["how"] if changes else "nothing in common"
+        matched[one.name] = said if changes else "nothing in common"
         rows += changes
     if not rows:
         raise InputError(f"{a} and {b} have no measurement in common, so there is nothing to compare.")
     table = pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.selectors.float().fill_nan(None))
     adjusted = benjamini_hochberg(table["p"].cast(pl.Float64).fill_null(float("nan")).to_numpy())
     table = table.with_columns(p_adjusted=pl.Series(adjusted, nan_to_null=True)).with_columns(verdict=_verdict())
-    return CompareResult({"changes": table}, {"a": str(a), "b": str(b), "how": how})
+    return CompareResult({"changes": table}, {"a": str(a), "b": str(b), "how": how, "matched": matched})
+
+
+def _checked(config: CompareConfig) -> CompareConfig:
+    if config.replicates < 1 or config.seed < 0:
+        raise InputError("--replicates must be at least 1, and --seed at least 0.")
+    if not 0 < config.confidence < 1:
+        raise InputError(f"--confidence is {config.confidence:g}; a number between 0 and 1 was expected, such as 0.95.")
+    return config
 
 
 def _verdict() -> pl.Expr:
@@ -97,77 +109,101 @@ def _matching(ours: list[Recorded], theirs: list[Recorded], a: Path, b: Path) ->
     return pairs
 
 
-def _fairness(one: Recorded, other: Recorded, config: CompareConfig) -> Iterator[dict[str, Any]]:
+def _fairness(one: Recorded, other: Recorded, config: CompareConfig) -> tuple[str, list[dict[str, Any]]]:
+    """How the two were compared, in words, and the rows of the table."""
     for name in ALIKE:
         if one.question.get(name) != other.question.get(name):
-            raise InputError(
-                f"These are unlike things: {name} is {one.question.get(name)!r} in {one.folder} and "
-                f"{other.question.get(name)!r} in {other.folder}."
-            )
-    flags = [name for name in one.question.get("id_cols", []) if name in other.question.get("id_cols", [])]
-    if not flags:
-        raise InputError(f"{one.folder} and {other.folder} have no identity column in common.")
-    settings: dict[str, Any] = {"replicates": config.replicates, "seed": config.seed, "confidence": config.confidence}
-    joint = _joint_counts(one, other, flags)
-    if joint is not None:
-        for flag, counts in joint.items():
-            yield from _rows(flag, paired_changes(_as_joint(counts), **settings), int(counts.sizes.sum()), "paired")
-        return
-    before, after = (counts_from_table(tables.read(each.path(".counts.parquet"))) for each in (one, other))
+            raise _unlike(f"{name} is", (one, repr(one.question.get(name))), (other, repr(other.question.get(name))))
+    flags, groups = (_shared(one, other, kind) for kind in ("id_cols", "group_cols"))
+    if not flags and not groups:
+        raise InputError(f"{one.folder} and {other.folder} have no identity column (--id_cols) and no --group_cols in common.")
+    before, after = (_counts_of(each) for each in (one, other))
+    if one.question.get("positive_label") == 0 and _is_binary(before) != _is_binary(after):
+        raise _unlike("the labels are", *((each, ", ".join(has[OVERALL].classes)) for each, has in ((one, before), (other, after))))
+    least = max(int(each.question.get("min_group_size", 1)) for each in (one, other))
+    paired = paired_counts(one, other, [*flags, *groups], before)
+    if isinstance(paired, str):
+        return f"unpaired: {paired}", [*_apart(before, after, flags, groups, least, config)]
+    return f"paired by {paired.by}", [*_together(paired, flags, groups, least, config)]
+
+
+def _unlike(what: str, *sides: tuple[Recorded, str]) -> InputError:
+    (one, here), (other, there) = sides
+    return InputError(f"These are unlike things: {what} {here} in {one.folder} and {there} in {other.folder}.")
+
+
+def _shared(one: Recorded, other: Recorded, kind: str) -> list[str]:
+    return [name for name in one.question.get(kind, []) if name in other.question.get(kind, [])]
+
+
+def _counts_of(recorded: Recorded) -> dict[str, Counts]:
+    counts = counts_from_table(tables.read(recorded.path(".counts.parquet")))
+    if not counts[OVERALL].sizes.sum():
+        raise EvidenceError(
+            f"Nothing was measured in {recorded.folder}: no row has both a label and a prediction, so there is nothing to compare. "
+            f"Make predictions for its rows and run 'fairwitness fairness' on them first."
+        )
+    return counts
+
+
+def _is_binary(counts: dict[str, Counts]) -> bool:
+    return set(counts[OVERALL].classes) <= {NONMEMBER, MEMBER}
+
+
+def _together(paired: Paired, flags: list[str], groups: list[str], least: int, config: CompareConfig) -> Iterator[dict[str, Any]]:
+    settings = asdict(config)
     for flag in flags:
-        found = unpaired_changes(before[flag].cells, after[flag].cells, **settings)
-        yield from _rows(flag, found, int(before[flag].sizes.sum() + after[flag].sizes.sum()), "unpaired")
+        _, joint = paired.counts[flag]
+        changes = _large(paired_changes(joint.dense(), **settings), joint.sizes, least)
+        yield from _rows(flag, changes, int(joint.sizes.sum()), "paired")
+    for name in groups:
+        called, joint = paired.counts[name]
+        kept = np.flatnonzero(joint.sizes >= least)
+        spreads = paired_spread_changes(joint.only(kept), **settings)
+        yield from _spreads(
+            name, spreads, [called[place] for place in kept], paired.classes, int(joint.sizes[kept].sum()), "paired"
+        )
 
 
-def _joint_counts(one: Recorded, other: Recorded, flags: list[str]) -> dict[str, Counts] | None:
-    """Counts by truth and by both predictions at once, or None where the two did not judge the same rows."""
-    try:
-        frames = [_predictions(each, flags) for each in (one, other)]
-    except FairWitnessError:
-        return None  # the predictions are no longer where they were; the counts still are
-    if any("idx" not in frame.columns for frame in frames) or frames[0].height != frames[1].height:
-        return None
-    both = frames[0].join(frames[1].select("idx", pl.col("truth").alias("truth_b"), pl.col("pred").alias("pred_b")), on="idx")
-    if both.height != frames[0].height or not both["truth"].eq_missing(both["truth_b"]).all():
-        return None
-    # Complete pairs only: a row that either failed has no joint prediction and is counted as failed.
-    # The letters keep the names from being read as numbers, where "0" and "00" would be the same.
-    frame = both.select(*flags, truth="t" + pl.col("truth"), joint="p" + pl.col("pred") + pl.col("pred_b"))
-    question = one.question
-    reading = Reading(
-        label="truth", pred="joint", flags=tuple(flags), group_threshold=question["group_threshold"], missing=question["missing"],
-        named_classes=True,
-    )  # fmt: skip
-    tally, _ = count(frame, reading)
-    return {flag: tally.counts[flag] for flag in flags}
+def _apart(
+    before: dict[str, Counts], after: dict[str, Counts], flags: list[str], groups: list[str], least: int, config: CompareConfig
+) -> Iterator[dict[str, Any]]:
+    settings = asdict(config)
+    for flag in flags:
+        one, other = (each[flag].spread_over(_BINARY, _BINARY) for each in (before, after))
+        changes = _large(unpaired_changes(one.cells, other.cells, **settings), np.minimum(one.sizes, other.sizes), least)
+        yield from _rows(flag, changes, int(one.sizes.sum() + other.sizes.sum()), "unpaired")
+    for name in groups:
+        classes = ordered([*before[name].classes, *after[name].classes])
+        # A spread over other groups is another thing: those count that are large enough in both.
+        called = ordered(_large_groups(before[name], least) & _large_groups(after[name], least))
+        cells = [_some(each[name], called, classes) for each in (before, after)]
+        spreads = unpaired_spread_changes(*cells, **settings)
+        yield from _spreads(name, spreads, called, classes, int(cells[0].sum() + cells[1].sum()), "unpaired")
 
 
-def _predictions(recorded: Recorded, flags: list[str]) -> pl.DataFrame:
-    """idx, truth and prediction as "0" and "1", and the identities, as the audit read them."""
-    question, inputs = recorded.question, recorded.entry.get("inputs", {})
-    preds, labels = Path(str(inputs.get("preds"))), inputs.get("labels_file")
-    own = set(tables.columns_of(preds))
-    threshold, error = question.get("score_threshold"), "error" if "error" in own else None
-    pred = None if threshold is not None else str(question["pred_col"])
-    score = str(question["score_col"]) if threshold is not None else None
-    reading = Reading(label=str(question["label_col"]), pred=pred, score=score, error=error, flags=tuple(flags))
-    frame = open_predictions(preds, Path(labels) if labels else None, reading).lazy().collect()
-    if "idx" in own:
-        frame = frame.with_columns(tables.read(preds, ["idx"])["idx"])
-    guessed = pl.col(pred).cast(pl.Float64) >= 0.5 if pred else pl.col(str(score)) >= threshold
-    if error:
-        guessed = pl.when(pl.col(error).is_null()).then(guessed)
-    truth = pl.col(reading.label).cast(pl.Float64).fill_nan(None) >= 0.5
-    if question.get("positive_label") == 0:
-        guessed, truth = ~guessed, ~truth
-    return frame.with_columns(truth=truth.cast(pl.Int8).cast(pl.String), pred=guessed.cast(pl.Int8).cast(pl.String))
+def _large_groups(counts: Counts, least: int) -> set[str]:
+    return {counts.groups[place] for place in np.flatnonzero(counts.sizes >= least)}
 
 
-def _as_joint(counts: Counts) -> Any:
-    """Counts by truths t0, t1 and predictions p00, p01, p10, p11 as [group, truth, prediction A, prediction B]."""
-    truths, joints = ("t0", "t1"), ("p00", "p01", "p10", "p11")
-    spread = counts.spread_over(("0", "1"), (*truths, *joints))
-    return spread.cells[:, :2, 2:].reshape(2, 2, 2, 2)
+def _some(counts: Counts, groups: Sequence[str], classes: Sequence[str]) -> IntArray:
+    whole = counts.spread_over(counts.groups, classes)
+    return whole.cells[[counts.groups.index(name) for name in groups]]
+
+
+def _large(changes: dict[str, Change], sizes: IntArray, least: int) -> dict[str, Change]:
+    """The changes; undefined where a group is smaller than the audits' smallest size, as the gaps themselves are."""
+    return changes if (sizes >= least).all() else dict.fromkeys(changes, Change(*[np.nan] * 6))
+
+
+def _spreads(
+    attribute: str, found: list[SpreadChange], groups: Sequence[str], classes: Sequence[str], n: int, how: str
+) -> Iterator[dict[str, Any]]:
+    """Rows of the table. As in the audit, `group` is 'highest - lowest': the groups furthest apart after."""
+    for one in found:
+        pair = f"{groups[one.highest]} - {groups[one.lowest]}" if one.highest >= 0 else None
+        place = {"attribute": attribute, "group": pair, "class": None if one.class_ is None else classes[one.class_]}
+        yield {"metric": f"{one.metric}_spread", **place, **_columns(one.change), "n": n, "how": how}
 
 
 def _measured(one: Recorded, other: Recorded, config: CompareConfig) -> Iterator[dict[str, Any]]:

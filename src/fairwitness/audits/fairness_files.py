@@ -87,7 +87,9 @@ def counts_from_table(table: pl.DataFrame) -> dict[str, Counts]:
 
 
 def _places(column: pl.Series, names: Sequence[str]) -> Any:
-    return column.replace_strict(pl.Series(names, dtype=pl.String), np.arange(len(names)), return_dtype=pl.Int64).to_numpy()
+    # A column without any name has no type of its own, and places must be whole numbers also where there are none.
+    known = column.cast(pl.String).replace_strict(pl.Series(names, dtype=pl.String), np.arange(len(names)), return_dtype=pl.Int64)
+    return known.to_numpy().astype(np.int64)
 
 
 def _as_the_seed_spells(frame: pl.DataFrame) -> pl.DataFrame:

@@ -209,6 +209,15 @@ def _count_columns(
     return found
 
 
+def group_codes(part: pl.DataFrame, reading: Reading) -> dict[str, tuple[NDArray[Any], list[str]]]:
+    """Each row's group in every attribute as the audit tells them apart: codes, NONE where it is not known, and the names."""
+    members = {name: _membership(part[name], reading) for name in reading.flags}
+    return {
+        attribute: _cross([_group_codes(part, name, reading, members) for name in attribute.split("*")], attribute)
+        for attribute in (*reading.flags, *reading.groups)
+    }
+
+
 def _group_codes(
     part: pl.DataFrame, name: str, reading: Reading, members: dict[str, _Membership]
 ) -> tuple[NDArray[Any], list[str]]:

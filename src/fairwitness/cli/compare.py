@@ -34,6 +34,7 @@ def compare(
     from fairwitness import tables
     from fairwitness.audits.compare import compare as compare_runs
     from fairwitness.audits.reporting import ENDINGS
+    from fairwitness.report.comparison_section import place
     from fairwitness.runs import note
 
     result = compare_runs(a, b, config)
@@ -47,9 +48,9 @@ def compare(
         return
     changed = result.table.filter(result.table["verdict"] == "changed")
     for row in changed.iter_rows(named=True):
-        where = "/".join(str(row[name]) for name in ("attribute", "group", "class") if row[name])
         print(
-            f"{row['metric']:36} {where:30} {row['before']:+.3f} → {row['after']:+.3f}  change {row['change']:+.3f} "
+            f"{row['metric']:36} {place(row):30} {row['before']:+.3f} → {row['after']:+.3f}  change {row['change']:+.3f} "
             f"[{row['low']:+.3f}, {row['high']:+.3f}]  adjusted p {row['p_adjusted']:.3g}"
         )
-    print(f"{changed.height} of {result.table.height} measurements changed beyond noise ({', '.join(set(result.table['how']))}).")
+    how = "; ".join(dict.fromkeys(result.facts["matched"].values()))
+    print(f"{changed.height} of {result.table.height} measurements changed beyond noise ({how}).")

@@ -34,11 +34,15 @@ def paired_changes(joint: Any, *, replicates: int = 1000, seed: int = 0, confide
 
     >>> same = np.zeros((2, 2, 2, 2), int)
     >>> same[:, :, 0, 0], same[:, :, 1, 1] = 30, 20
-    >>> paired_changes(same)["statistical_parity_difference"].p
-    1.0
+    >>> found = paired_changes(same)["statistical_parity_difference"]
+    >>> found.low, found.high, found.p
+    (0.0, 0.0, 1.0)
     """
     joint = np.asarray(joint, np.int64)
     drawn = resample(joint[None], replicates=replicates, seed=seed, axes=4)[:, 0]
+    if not (joint[..., 0, 1] + joint[..., 1, 0]).any():
+        # The half rows that are added before drawing would let two disagree that never did.
+        return _changes((joint.sum(axis=-1),) * 2, (drawn.sum(axis=-1),) * 2, confidence)
     return _changes((joint.sum(axis=-1), joint.sum(axis=-2)), (drawn.sum(axis=-1), drawn.sum(axis=-2)), confidence)
 
 
