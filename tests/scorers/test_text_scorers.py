@@ -37,10 +37,19 @@ def test_names() -> None:
         _ = scorer_by_name("perspective", ScorerSettings(attributes=("TOXICTY",))).identity
 
 
-@pytest.mark.parametrize("wrong", [{"workers": 0}, {"timeout_s": 0.0}, {"timeout_s": float("inf")}, {"timeout_s": float("nan")}])
+@pytest.mark.parametrize(
+    "wrong", [{"workers": 0}, {"timeout_s": 0.0}, {"timeout_s": float("inf")}, {"timeout_s": float("nan")}, {"ask": "foo"}]
+)
 def test_numbers_with_which_nothing_could_be_asked_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(InputError, match=f"--{next(iter(wrong))} is"):
         scorer_by_name("perspective", ScorerSettings(**wrong))
+
+
+@pytest.mark.parametrize("name", ["profanity", "perspective"])
+def test_ask_is_checked_also_where_nobody_is_asked(name: str) -> None:
+    with pytest.raises(InputError, match="--ask agin is neither once nor again"):
+        scorer_by_name(name, ScorerSettings(ask="agin"))
+    scorer_by_name(name, ScorerSettings(ask="again"))
 
 
 class Wild:
