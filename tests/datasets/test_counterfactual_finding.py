@@ -74,7 +74,9 @@ def template(category: str, text: str) -> str | None:
         ("gender", "Every child, man, and dog", "Every child, {GENDER_PERSON}, and dog"),
         ("gender", "The man, who was tall, left", "The {GENDER_PERSON}, who was tall, left"),
         ("gender", "Man, women are great", "Man, {GENDER_PEOPLE} are great"),
-        ("gender", "The best women won", "The best {GENDER_PEOPLE} won"),
+        ("sexual_orientation", "He is a gay and I love him", "He is a {SO_PERSON} and I love him"),
+        ("sexual_orientation", "a gay and very tall man", "a {SO} and very tall man"),
+        ("race", "a day without blacks, car or no car", "a day without {RACE_PEOPLE:lower}, car or no car"),
         # a name with people in it
         ("religion", "The Jewish Museum", "The {RELIGION_ADJ} Museum"),
         ("sexual_orientation", "The gay street party", "The {SO} street party"),
@@ -141,6 +143,7 @@ def test_left_alone(category: str, text: str) -> None:
         ("race", "Black Friday customers", idioms.PHRASE),
         ("race", "The Black Sea", idioms.PHRASE),
         ("race", "A black cab driver", idioms.PHRASE),
+        ("race", "He is white as snow", idioms.PHRASE),
         ("race", "The United Arab Emirates", idioms.PHRASE),
         ("religion", "the Christian Science Monitor", idioms.PHRASE),
         ("race", "He wore a black scarf", AMBIGUOUS),

@@ -21,7 +21,8 @@ _ONE = frozenset({"a", "an", "every", "each", "another"})
 _NO_VERB = ("ss", "us", "is")
 _NOUNS_IN_S = frozenset({"news", "series", "species", "sports", "politics", "arts"})
 _COMMA = re.compile(r"\s*,\s*([A-Za-z][\w'’]*)?")
-_AND_ARTICLE = re.compile(r"\s+(?:and|or)\s+(?:a|an|the)\s", re.IGNORECASE)
+_AND_WORD = re.compile(r"\s+(?:and|or)\s+([a-z]+)\b", re.IGNORECASE)
+_BEFORE_ADJECTIVES = frozenset({"very", "so", "too", "just", "even", "also", "only", "never", "yet", "again", "now", "once"})
 _STOP = re.compile(r"\s*(?:$|[^\w\s'’-])")
 
 
@@ -138,7 +139,8 @@ class Finder:
         if comma := _COMMA.match(text, end):
             return comma[1] is None or comma[1].lower() in self._words["function_words"]
         if next_word in _AND:
-            return _AND_ARTICLE.match(text, end) is not None
+            after = _AND_WORD.match(text, end)
+            return after is not None and after[1].lower() in self._words["function_words"] - _BEFORE_ADJECTIVES
         return not self._before_noun(earlier, last, next_word)
 
     def _settle(self, text: str, found: list[Found]) -> list[Found]:
