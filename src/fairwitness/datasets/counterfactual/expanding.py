@@ -85,8 +85,10 @@ class Expander:
 
     def is_whole(self, template: str) -> bool:
         """Whether a sentence is left when the identities are taken away: neither nothing, nor one with a hole in it."""
-        places = self._take_apart(template, "")[1]
-        return all(place.stand_in is not None for place in places) and bool(_SAYS.search(self.control(template)))
+        pieces, places = self._take_apart(template, "")
+        if any(place.stand_in is None for place in places):
+            return False
+        return any(_SAYS.search(text) for text in (*pieces, *(self._fill(place).texts[-1] for place in places)))
 
     def _take_apart(self, template: str, where: str) -> tuple[list[str], list[Place]]:
         pieces: list[str] = []

@@ -76,12 +76,17 @@ class Finder:
         return (found, "") if any(each.slot not in self.lexicon.companions for each in found) else ([], reason)
 
     def _reason_against(self, text: str, match: re.Match[str]) -> str:
+        if self._slot_of(match)[0] in self.lexicon.companions:
+            return ""
         against = idioms.phrase(self.lexicon, text, match)
         return against if against or self.trusting else idioms.reason(self.lexicon, text, match)
 
+    def _slot_of(self, match: re.Match[str]) -> tuple[str, str]:
+        return self.lexicon.found[" ".join(match[0].lower().replace("’", "'").split())]
+
     def _judge(self, text: str, match: re.Match[str]) -> Found:
         surface = match[0]
-        slot, group = self.lexicon.found[" ".join(surface.lower().replace("’", "'").split())]
+        slot, group = self._slot_of(match)
         following = NEXT.match(text, match.end())
         next_word = following[1].lower() if following else ""
         slot = self._slot_in(text, match, slot, group, next_word)

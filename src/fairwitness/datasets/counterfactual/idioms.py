@@ -46,7 +46,8 @@ def phrase(words: Lexicon, text: str, match: re.Match[str]) -> str:
         if not words.not_before.isdisjoint((one, two, f"{named} {one}", f"{named} {two}")):
             return PHRASE
     before = text[max(0, match.start() - 24) : match.start()].lower().rstrip(" -")
-    return PHRASE if any(_ends(before, each) or _ends(f"{before} {surface}", each) for each in words.not_after) else ""
+    ending = _ending(words.not_after)
+    return PHRASE if words.not_after and (ending.search(before) or ending.search(f"{before} {surface}")) else ""
 
 
 def reason(words: Lexicon, text: str, match: re.Match[str]) -> str:
@@ -114,9 +115,10 @@ def _is_person(noun: str) -> bool:
     return any(noun in lists[name] for name in ("nouns", "male", "female"))
 
 
-def _ends(before: str, each: str) -> bool:
-    """Whether a text ends in a phrase, whole words."""
-    return before.endswith(each) and not before[: -len(each)][-1:].isalnum()
+@cache
+def _ending(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    """Finds a text that ends in one of the phrases, whole words."""
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, phrases))})$")
 
 
 @cache
