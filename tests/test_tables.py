@@ -112,11 +112,11 @@ def test_csv_cells_with_quotes_newlines_and_a_megabyte(tmp_path: Path) -> None:
     assert pl.concat(tables.batches(path)).equals(frame)
 
 
-def test_json_with_a_bom(tmp_path: Path) -> None:
-    (tmp_path / "lines.jsonl").write_bytes(b'\xef\xbb\xbf{"a":1}\n{"a":2}\n')
-    (tmp_path / "table.json").write_bytes(b'\xef\xbb\xbf[{"a":1},{"a":2}]')
-    for name in ("lines.jsonl", "table.json"):
-        assert tables.read(tmp_path / name)["a"].to_list() == [1, 2]
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_json_with_a_byte_order_mark(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "x.json").write_text('[{"a": "né"}]', encoding=encoding)
+    (tmp_path / "x.jsonl").write_text('{"a": "né"}\n', encoding=encoding)
+    assert [tables.read(tmp_path / name)["a"].to_list() for name in ("x.json", "x.jsonl")] == [["né"], ["né"]]
 
 
 def parquet_bytes(tmp_path: Path) -> bytes:

@@ -5,6 +5,7 @@ Also the two questions every reader asks first: is it there, and what are its by
 
 import errno
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from fairwitness.errors import InputError, RunError, suggestion
 
@@ -113,6 +115,27 @@ def require_file(path: Path) -> Path:
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty.")
     return path
+
+
+def decoded(data: bytes) -> str:
+    """The text of a file's bytes: UTF-8 with or without a byte-order mark, or UTF-16 with one. Others: UnicodeDecodeError.
+
+    >>> decoded("né".encode("utf-8-sig")) == decoded("né".encode("utf-16")) == "né"
+    True
+    """
+    return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+
+
+def json_value(data: bytes) -> Any:
+    """What a JSON file's bytes hold, in the encodings of `decoded`. Half a character (a lone surrogate) is a ValueError, too.
+
+    >>> json_value(b"\\xef\\xbb\\xbf[1, null]")
+    [1, None]
+    """
+    found = json.loads(decoded(data))
+    # Half a character is valid JSON, and no text: no table can hold it.
+    json.dumps(found, ensure_ascii=False).encode("utf-8")
+    return found
 
 
 def file_hash(path: Path) -> str:

@@ -14,7 +14,7 @@ import polars as pl
 
 from fairwitness import csv_blocks
 from fairwitness.errors import InputError, listing, suggestion
-from fairwitness.files import named_by, replacing, require_file
+from fairwitness.files import decoded, named_by, replacing, require_file
 
 EXAMPLES = ("id", "text", "context", "label", "unit", "role")
 SCORES = ("id", "score", "pred", "error")
@@ -99,9 +99,9 @@ def scan(path: Path | str) -> pl.LazyFrame:
         elif named_by(path) != [path]:
             raise InputError(f"{path}: only Parquet files may be named with a star. Join the others into one file first.")
         elif suffix == ".jsonl":
-            frame = pl.scan_ndjson(_without_bom(path), infer_schema_length=None)
+            frame = pl.scan_ndjson(_in_utf8(path), infer_schema_length=None)
         elif suffix == ".json":
-            frame = pl.read_json(path, infer_schema_length=None).lazy()
+            frame = pl.read_json(_in_utf8(path), infer_schema_length=None).lazy()
         else:
             separator = _separator(suffix)
             _refuse_duplicates(path, separator=separator)
@@ -246,10 +246,12 @@ def _separator(suffix: str) -> str:
     return "\t" if suffix == ".tsv" else ","
 
 
-def _without_bom(path: Path) -> Path | bytes:
+def _in_utf8(path: Path) -> Path | bytes:
     """JSON readers refuse the byte-order mark that some editors put first; such a file is taken into memory without it."""
     with path.open("rb") as stream:
-        return stream.read() if stream.read(3) == b"\xef\xbb\xbf" else path
+        first = stream.read(3)
+        marked = first == b"\xef\xbb\xbf" or first[:2] in (b"\xff\xfe", b"\xfe\xff")
+        return decoded(first + stream.read()).encode("utf-8") if marked else path
 
 
 def _refuse_duplicates(path: Path, *, separator: str) -> list[str]:

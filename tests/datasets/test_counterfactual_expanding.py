@@ -48,6 +48,40 @@ def test_a_predicate_leaves_no_hole() -> None:
     assert filled("race", "It is {RACE} history.")[""] == "It is history."
 
 
+@pytest.mark.parametrize(
+    ("template", "control"),
+    [
+        ("He is so {SO}.", "He is a person."),
+        ("He is openly {SO} now", "He is a person now"),
+        ("an openly {SO} man", "a man"),
+        ("We marched so {SO} men can marry", "We marched so men can marry"),
+        ("Are you {SO}?", "Are you a person?"),
+        ("Why are they {SO}?", "Why are they people?"),
+        ("Being {SO} is fine", "Being a person is fine"),
+        ("I came out as {SO} to her", "I came out as a person to her"),
+        ("She looks {SO} lol", "She looks like a person lol"),
+        ("They called me {SO}.", "They called me a person."),
+        ("I was born {SO}!", "I was born a person!"),
+        ("a {SO}, single mother", "a single mother"),
+        ("an {SO} and honest man", "an honest man"),
+        ("old and {SO}.", "old."),
+        ("the {SO}/trans community", "the trans community"),
+    ],
+)
+def test_the_control_is_a_whole_sentence(template: str, control: str) -> None:
+    assert filled("sexual_orientation", template)[""] == control
+    assert Expander(lexicon("sexual_orientation")).is_whole(template)
+
+
+@pytest.mark.parametrize("template", ["He turned {SO}.", "{SO}", "He is the {SO}.", "It stands for {SO}!", "as {SO} as it gets"])
+def test_what_leaves_no_whole_sentence(template: str) -> None:
+    assert not Expander(lexicon("sexual_orientation")).is_whole(template)
+
+
+def test_words_of_degree_keep_their_article() -> None:
+    assert filled("sexual_orientation", "an openly {SO} man")["Bisexual"] == "an openly bisexual man"
+
+
 def test_religion_against_follower() -> None:
     texts = filled("religion", "{RELIGION} helped a {FOLLOWER}; {FOLLOWERS}' songs at a {RELIGION_ADJ} wedding.")
     assert texts["Hinduism"] == "Hinduism helped a Hindu; Hindus' songs at a Hindu wedding."

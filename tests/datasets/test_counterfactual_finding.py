@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairwitness.datasets.counterfactual import idioms
 from fairwitness.datasets.counterfactual.expanding import Expander
-from fairwitness.datasets.counterfactual.finding import Finder, as_template
+from fairwitness.datasets.counterfactual.finding import AMBIGUOUS, Finder, as_template
 from fairwitness.datasets.counterfactual.lexicon import CATEGORIES, lexicon
 
 
@@ -55,6 +56,31 @@ def template(category: str, text: str) -> str | None:
         ("gender", "the woman told her mother", "the {GENDER_PERSON} told {PRONOUN_POSS} mother"),
         ("gender", "the man: I saw him play", "the {GENDER_PERSON}: I saw {PRONOUN_OBJ} play"),
         ("gender", "the man says it is his.", "the {GENDER_PERSON} says it is {PRONOUN_POSS_NOUN}."),
+        # compounds in which people are meant
+        ("race", "An African-American man", "An {RACE} man"),
+        ("race", "Asian-American voters", "{RACE} voters"),
+        ("race", "a black-owned shop", "a {RACE:lower}-owned shop"),
+        ("sexual_orientation", "a gay-friendly bar", "a {SO}-friendly bar"),
+        ("religion", "a Muslim-majority country", "a {RELIGION_ADJ}-majority country"),
+        ("religion", "a Muslim-owned shop", "a {RELIGION_ADJ}-owned shop"),
+        # somebody is called that, and not a thing
+        ("sexual_orientation", "He is so gay.", "He is so {SO}."),
+        ("sexual_orientation", "My brother is so gay", "My brother is so {SO}"),
+        ("sexual_orientation", "a man that is gay", "a man that is {SO}"),
+        ("sexual_orientation", "That gay man sings", "That {SO} man sings"),
+        ("sexual_orientation", "This is gay history", "This is {SO} history"),
+        # somebody, and not an interjection
+        ("gender", "Man, 25, arrested", "{GENDER_PERSON}, 25, arrested"),
+        ("gender", "Every child, man, and dog", "Every child, {GENDER_PERSON}, and dog"),
+        ("gender", "The man, who was tall, left", "The {GENDER_PERSON}, who was tall, left"),
+        ("gender", "Man, women are great", "Man, {GENDER_PEOPLE} are great"),
+        ("sexual_orientation", "He is a gay and I love him", "He is a {SO_PERSON} and I love him"),
+        ("sexual_orientation", "a gay and very tall man", "a {SO} and very tall man"),
+        ("race", "a day without blacks, car or no car", "a day without {RACE_PEOPLE:lower}, car or no car"),
+        # a name with people in it
+        ("religion", "The Jewish Museum", "The {RELIGION_ADJ} Museum"),
+        ("sexual_orientation", "The gay street party", "The {SO} street party"),
+        ("disability", "He is deaf.", "He is {DISABILITY}."),
     ],
 )
 def test_taken(category: str, text: str, expected: str) -> None:
@@ -83,6 +109,49 @@ def test_taken(category: str, text: str, expected: str) -> None:
 )
 def test_left_alone(category: str, text: str) -> None:
     assert template(category, text) is None
+
+
+@pytest.mark.parametrize(
+    ("category", "text", "reason"),
+    [
+        ("gender", "The Trans-Siberian railway", idioms.PHRASE),
+        ("gender", "Trans-Saharan trade", idioms.COMPOUND),
+        ("gender", "a man-made lake", idioms.COMPOUND),
+        ("race", "a white-collar worker", idioms.PHRASE),
+        ("race", "a white-haired man", idioms.COMPOUND),
+        ("gender", "trans fat is bad", idioms.PHRASE),
+        ("gender", "Trans fatty acids", idioms.PHRASE),
+        ("gender", "trans-fats", idioms.PHRASE),
+        ("gender", "It is no man's land", idioms.PHRASE),
+        ("disability", "He is deaf to criticism.", idioms.PHRASE),
+        ("disability", "They were blind to the facts", idioms.PHRASE),
+        ("disability", "She was paralyzed with fear", idioms.PHRASE),
+        ("sexual_orientation", "That is so gay.", idioms.OF_A_THING),
+        ("sexual_orientation", "that's gay", idioms.OF_A_THING),
+        ("sexual_orientation", "I think it was really gay lol", idioms.OF_A_THING),
+        ("sexual_orientation", "This homework is so gay!", idioms.OF_A_THING),
+        ("gender", "Man, that was fun", idioms.INTERJECTION),
+        ("gender", "It was late. Man, that was fun", idioms.INTERJECTION),
+        ("gender", "man i love this", idioms.INTERJECTION),
+        ("gender", "That was fun, man.", idioms.INTERJECTION),
+        ("gender", "Well, man, that was fun", idioms.INTERJECTION),
+        ("gender", "Boy, was I wrong", idioms.INTERJECTION),
+        ("gender", "Oh man I love this", idioms.PHRASE),
+        ("sexual_orientation", "Gay Street is long.", idioms.PHRASE),
+        ("religion", "Turn into Christian Road", idioms.PHRASE),
+        ("race", "The White House officer", idioms.PHRASE),
+        ("race", "Black Friday customers", idioms.PHRASE),
+        ("race", "The Black Sea", idioms.PHRASE),
+        ("race", "A black cab driver", idioms.PHRASE),
+        ("race", "He is white as snow", idioms.PHRASE),
+        ("race", "The United Arab Emirates", idioms.PHRASE),
+        ("religion", "the Christian Science Monitor", idioms.PHRASE),
+        ("race", "He wore a black scarf", AMBIGUOUS),
+        ("race", "no one here", ""),
+    ],
+)
+def test_left_alone_with_its_reason(category: str, text: str, reason: str) -> None:
+    assert Finder(lexicon(category)).look(text) == ([], reason)
 
 
 WORDS = st.sampled_from(["we", "met", "{x}", "|", "}", "{{", "the", "kind", "day.", "It's", "über", "\n", "(so", "him)"])

@@ -6,8 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from fairwitness.datasets.counterfactual import sources
+from fairwitness.datasets.counterfactual import idioms, sources
 from fairwitness.datasets.counterfactual.lexicon import CATEGORIES, lexicon
+from fairwitness.datasets.counterfactual.standing_in import HOLE
 from fairwitness.errors import InputError
 
 SHARED = os.environ.get("FAIRWITNESS_SHARED", "")
@@ -69,6 +70,29 @@ def test_comments_and_what_is_left_out() -> None:
     assert rows["religion", "a {RELIGION_ADJ} woman"]["source_row"] == 5
     assert left.counts == {"empty": 2, "no identity word": 1, "several groups of race": 1}
     assert found["unit"].n_unique() == found.height
+
+
+def test_every_decision_is_counted() -> None:
+    left = sources.Left()
+    texts = [
+        "Man, that is so gay",
+        "He turned gay.",
+        "A man-made lake",
+        "black coffee",
+        "Nothing",
+        "A gay bar on Gay Street",
+    ]
+    words = [lexicon(name) for name in CATEGORIES]
+    found = sources.templates_from_comments([(n, text, None) for n, text in enumerate(texts)], words, source="test", left=left)
+    assert found["template"].to_list() == ["A {SO} bar on Gay Street"]
+    assert left.counts == {
+        idioms.INTERJECTION: 1,
+        idioms.OF_A_THING: 1,
+        HOLE: 1,
+        idioms.COMPOUND: 1,
+        idioms.PHRASE: 1,
+        "no identity word": 1,
+    }
 
 
 def test_intersections() -> None:

@@ -69,6 +69,33 @@ def test_stream_and_take(source: Path, tmp_path: Path, fairwitness: Command) -> 
     assert fairwitness(*words, "--sample", "3").out.startswith("Wrote 3 rows")
 
 
+@pytest.mark.parametrize("option", [("--sample", "4"), ("--stream", "--take", "4")])
+def test_items_are_not_torn_apart(option: tuple[str, ...], tmp_path: Path, fairwitness: Command) -> None:
+    from fairwitness.datasets.crows_items import read_pairs
+    from fairwitness.datasets.stereoset_items import read_items
+
+    pairs = "".join(f"{n},More {n}.,Less {n}.,stereo,age,[],[],[]\n" for n in range(20))
+    header = ",sent_more,sent_less,stereo_antistereo,bias_type,annotations,anon_writer,anon_annotators\n"
+    (tmp_path / "crows_pairs_anonymized.csv").write_text(header + pairs)
+    labels = ("stereotype", "anti-stereotype", "unrelated")
+    items = [
+        {
+            "id": f"i{n}",
+            "target": "chef",
+            "bias_type": "profession",
+            "context": "A context.",
+            "sentences": [{"id": f"{n}{label}", "sentence": f"It is {label}.", "gold_label": label} for label in labels],
+        }
+        for n in range(20)
+    ]
+    (tmp_path / "dev.json").write_text(json.dumps({"version": "1", "data": {"intersentence": items, "intrasentence": []}}))
+    for dataset, file, rows in (("stereoset", "dev.json", 12), ("crows_pairs", "crows_pairs_anonymized.csv", 8)):
+        words = ("data", "download", "--dataset", dataset, "--source", tmp_path / file, "--out", tmp_path / f"{dataset}.csv")
+        assert fairwitness(*words, *option).out.startswith(f"Wrote {rows} rows")
+    assert read_items(tmp_path / "stereoset.csv").height == 12
+    assert read_pairs(tmp_path / "crows_pairs.csv").height == 4
+
+
 @pytest.mark.parametrize("ending", ["parquet", "csv", "tsv", "jsonl", "json"])
 def test_every_ending(ending: str, source: Path, tmp_path: Path, fairwitness: Command) -> None:
     from fairwitness import tables

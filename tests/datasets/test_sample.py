@@ -4,7 +4,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairwitness.datasets.sample import sample, take
+from fairwitness.datasets.sample import folded, sample, take, unfolded
 
 
 def cut(rows: int, sizes: list[int]) -> list[pl.DataFrame]:
@@ -58,3 +58,22 @@ def test_take_stops_asking() -> None:
 
     assert pl.concat(take(stream(), 25)).height == 25
     assert asked == [0, 1, 2]
+
+
+@settings(max_examples=50, deadline=None)
+@given(items=st.integers(1, 40), wanted=st.integers(1, 45), sizes=st.lists(st.integers(1, 20), max_size=4))
+def test_items_are_drawn_whole(items: int, wanted: int, sizes: list[int]) -> None:
+    def stream(sizes: list[int]) -> list[pl.DataFrame]:
+        rows = [frame.with_columns(item=pl.col("row") // 3, none=pl.lit(None)) for frame in cut(3 * items, sizes)]
+        return [frame.select("none", "item", "row") for frame in rows]
+
+    drawn, taken = (
+        pl.concat(unfolded(cut_down, "item"))
+        for cut_down in (sample(folded(stream(sizes), "item"), wanted, seed=1), take(folded(stream(sizes), "item"), wanted))
+    )
+    assert drawn.equals(pl.concat(unfolded(sample(folded(stream([]), "item"), wanted, seed=1), "item")))
+    assert drawn.columns == ["none", "item", "row"]
+    for frame in (drawn, taken):
+        assert frame["item"].n_unique() == min(items, wanted)
+        assert frame["row"].to_list() == [3 * item + part for item in frame["item"].to_list()[::3] for part in range(3)]
+    assert taken["row"].to_list() == list(range(3 * min(items, wanted)))

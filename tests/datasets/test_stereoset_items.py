@@ -150,3 +150,13 @@ def test_the_real_dev_set(shared: Path) -> None:
     items = read_items(shared / "data" / "stereoset" / "dev.json")
     counts = items.group_by("subset", "bias_type").agg(pl.col("unit").n_unique()).sort("subset", "bias_type")["unit"].to_list()
     assert counts == [242, 827, 976, 78, 255, 810, 962, 79]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_file_with_a_byte_order_mark(tmp_path: Path, encoding: str) -> None:
+    path = write(tmp_path / "dev.json", inter=[item(1)])
+    marked = tmp_path / "marked.json"
+    marked.write_text(path.read_text(), encoding=encoding)
+    assert read_items(marked).equals(read_items(path))
+    marked.write_text('{"intrasentence": [{"id": "a", "score": 0.5}]}', encoding=encoding)
+    assert read_predictions(marked)["score"].to_list() == [0.5]

@@ -43,6 +43,13 @@ def test_numbers_with_which_nothing_could_be_asked_are_refused(wrong: dict[str, 
         scorer_by_name("perspective", ScorerSettings(**wrong))
 
 
+@pytest.mark.parametrize("name", ["profanity", "perspective"])
+def test_ask_is_checked_also_where_nobody_is_asked(name: str) -> None:
+    with pytest.raises(InputError, match="--ask agin is neither once nor again"):
+        scorer_by_name(name, ScorerSettings(ask="agin"))
+    scorer_by_name(name, ScorerSettings(ask="again"))
+
+
 class Wild:
     rows_per_part = 10
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fairwitness.errors import InputError, listing, suggestion
-from fairwitness.files import require_file, write_text
+from fairwitness.files import decoded, require_file, write_text
 
 Row = dict[str, Any]
 
@@ -77,9 +77,8 @@ def write_rows(path: Path | str, rows: Sequence[Mapping[str, Any]]) -> Path:
 def read_text(path: Path) -> str:
     """A file's text, composed (NFC). UTF-8 with or without a mark, or UTF-16 with one; anything else is refused with its line."""
     data = require_file(path).read_bytes()
-    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
-        return unicodedata.normalize("NFC", data.decode(encoding))
+        return unicodedata.normalize("NFC", decoded(data))
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise InputError(

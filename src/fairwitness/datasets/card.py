@@ -120,3 +120,5 @@ class Dataset:
     """Files that are read along when --source names a single file and they lie beside it."""
     identities: tuple[str, ...] = ()
     """The main table's columns that say who a text is about, 0 to 1."""
+    item: str = ""
+    """The column that rows of one item share, where an item is whole only with all of them: such a dataset is drawn by items."""

@@ -74,4 +74,4 @@ def _first_line(line: bytes) -> bool:
     return line.count(b"\t") > line.count(b",")
 
 
-DATASET = Dataset(card=CARD, tables={"sentences": _read})
+DATASET = Dataset(card=CARD, tables={"sentences": _read}, item="unit")

@@ -24,11 +24,11 @@ class DownloadConfig:
     out: Path
     """Table to write: .parquet, .csv, .tsv, .jsonl or .json. For a graph, a folder or the users' table."""
     sample: int | None = None
-    """Keep this many rows, drawn with --seed."""
+    """Keep this many rows, drawn with --seed; of StereoSet and CrowS-Pairs, whose rows belong together, this many whole items."""
     stream: bool = False
     """Read over the network piece by piece instead of fetching whole files."""
     take: int | None = None
-    """With --stream: stop after this many rows."""
+    """With --stream: stop after this many rows (or whole items, as --sample)."""
     source: Path | None = None
     """A raw copy you already have: a file, a folder or an archive, as its authors laid it out."""
     seed: int = 42
@@ -166,11 +166,14 @@ def _rows(dataset: Dataset, copy: RawCopy, config: DownloadConfig, table: str = 
     """The rows of one table as asked for: split, first rows, draw."""
     reader = dataset.tables[table or next(iter(dataset.tables))]
     frames = _in_shape(dataset, copy, reader(copy, splits.check(config.split) or ""))
+    drawn = config.take is not None or config.sample is not None
+    if drawn and dataset.item:
+        frames = sample.folded(frames, dataset.item)
     if config.take is not None:
         frames = sample.take(frames, config.take)
     if config.sample is not None:
         frames = sample.sample(frames, config.sample, seed=config.seed)
-    return frames
+    return sample.unfolded(frames, dataset.item) if drawn and dataset.item else frames
 
 
 def _in_shape(dataset: Dataset, copy: RawCopy, frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
@@ -193,7 +196,8 @@ def _write(dataset: Dataset, copy: RawCopy, config: DownloadConfig, table: str, 
             return None
         raise InputError(_nothing(dataset, config))
     rows = 0
-    with tables.writer(path) as append, progress(dataset.card.name, config.sample or config.take) as advance:
+    expected = None if dataset.item else config.sample or config.take
+    with tables.writer(path) as append, progress(dataset.card.name, expected) as advance:
         for frame in _chain(first, frames):
             append(frame)
             rows += frame.height

@@ -21,7 +21,7 @@ from typing import IO, Any, cast
 import polars as pl
 
 from fairwitness.errors import InputError, listing
-from fairwitness.files import require_file
+from fairwitness.files import json_value, require_file
 
 BLOCK_BYTES = 8 << 20
 """A piece of CSV that is parsed at once; a single row may be as long."""
@@ -159,10 +159,7 @@ def json_line_batches(file: RawFile, *, rows: int = 8192) -> Iterator[pl.DataFra
 def read_json(file: RawFile) -> Any:
     """The whole of a JSON file."""
     with readable(file), file.open() as stream:
-        found = json.loads(stream.read().decode("utf-8-sig"))
-        # Half a character (a lone surrogate) is valid JSON, and no text: no table can hold it.
-        json.dumps(found, ensure_ascii=False).encode("utf-8")
-        return found
+        return json_value(stream.read())
 
 
 def read_table(file: RawFile) -> pl.DataFrame:

@@ -51,6 +51,40 @@ def sample(frames: Iterable[pl.DataFrame], rows: int, *, seed: int) -> Iterator[
     yield (_smallest(held, rows) if seen > rows else pl.concat(held)).drop(KEY)
 
 
+def folded(frames: Iterable[pl.DataFrame], item: str) -> Iterator[pl.DataFrame]:
+    """One row an item: the other columns hold lists. Rows of one item stand together; a piece may end in the middle of one.
+
+    >>> [frame.height for frame in folded([pl.DataFrame({"i": [1, 1]}), pl.DataFrame({"i": [1, 2, 2]})], "i")]
+    [1, 1]
+    """
+    rest: pl.DataFrame | None = None
+    for frame in frames:
+        rows = frame if rest is None else pl.concat([rest, frame])
+        if not rows.height:
+            continue
+        # The last item may go on in the next piece.
+        last = pl.col(item).eq_missing(pl.lit(rows[item][-1]))
+        whole, rest = rows.filter(~last), rows.filter(last)
+        if whole.height:
+            yield _fold(whole, item)
+    if rest is not None:
+        yield _fold(rest, item)
+
+
+def unfolded(frames: Iterable[pl.DataFrame], item: str) -> Iterator[pl.DataFrame]:
+    """The rows of `folded` items again, as they stood.
+
+    >>> list(unfolded(folded([pl.DataFrame({"a": [7, 8, 9], "i": [1, 1, 2]})], "i"), "i"))[0]["a"].to_list()
+    [7, 8]
+    """
+    for frame in frames:
+        yield frame.explode([name for name in frame.columns if name != item])
+
+
+def _fold(rows: pl.DataFrame, item: str) -> pl.DataFrame:
+    return rows.group_by(item, maintain_order=True).agg(pl.all()).select(rows.columns)
+
+
 def _smallest(held: list[pl.DataFrame], rows: int) -> pl.DataFrame:
     return pl.concat(held).sort(KEY).head(rows)
 

@@ -139,4 +139,4 @@ def _word(value: Any, words: tuple[str, ...]) -> str:
     return words[value] if isinstance(value, int) else str(value)
 
 
-DATASET = Dataset(card=CARD, tables={"sentences": _read}, splits=("validation",), document=document)
+DATASET = Dataset(card=CARD, tables={"sentences": _read}, item="unit", splits=("validation",), document=document)

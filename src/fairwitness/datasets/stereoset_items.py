@@ -17,7 +17,7 @@ import polars as pl
 
 from fairwitness import tables
 from fairwitness.errors import InputError, listing, suggestion
-from fairwitness.files import require_file
+from fairwitness.files import json_value, require_file
 
 SUBSETS = ("intrasentence", "intersentence")
 ROLES = ("stereotype", "anti-stereotype", "unrelated")
@@ -126,10 +126,7 @@ def read_json(path: Path) -> Any:
     path = require_file(path)
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        found = json.loads(data.decode("utf-8"))
-        # Half a character (a lone surrogate) is valid JSON, and no text: no table can hold it.
-        json.dumps(found, ensure_ascii=False).encode("utf-8")
-        return found
+        return json_value(data)
     except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
         raise InputError(f"{path} is not readable JSON; it may be damaged or cut short ({error}).") from error
 

@@ -144,6 +144,12 @@ class Limits:
     may have been answered and paid for; `again` asks it once more."""
 
 
+def check_ask(ask: str) -> None:
+    """Refuse a value of `Limits.ask` that there is not."""
+    if ask not in ASK:
+        raise InputError(f"--ask {ask} is neither once nor again.{suggestion(ask, ASK)}")
+
+
 class Client:
     """Calls one service. Use it as a context manager, or `close` it; `ledger` says what was asked and spent."""
 
@@ -255,8 +261,7 @@ class Client:
     def _start(self) -> None:
         check_address(self.service.url)
         limits = self.limits
-        if limits.ask not in ASK:
-            raise InputError(f"--ask {limits.ask} is neither once nor again.{suggestion(limits.ask, ASK)}")
+        check_ask(limits.ask)
         self._stop.clear()
         self._fatal = None
         if self._pacer is not None:

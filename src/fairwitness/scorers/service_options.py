@@ -33,8 +33,12 @@ SERVICE_FIELDS = frozenset(field.name for field in fields(ServiceOptions))
 
 
 def check_service(options: ServiceOptions) -> None:
-    """Refuse numbers with which nothing could be asked."""
+    """Refuse what no service could be asked with, also where the scorer runs here and would not look at it."""
     if options.workers is not None and options.workers < 1:
         raise InputError(f"--workers is {options.workers}; at least 1 is needed.")
     if not 0 < options.timeout_s < float("inf"):
         raise InputError(f"--timeout_s is {options.timeout_s:g}; a number of seconds above 0 was expected.")
+    if options.ask != ServiceOptions.ask:
+        from fairwitness.models.service import check_ask
+
+        check_ask(options.ask)

@@ -7,7 +7,7 @@ made. Anything the words themselves do not rule out is.
 import re
 from functools import cache
 
-from fairwitness.datasets.counterfactual.finding import people_words
+from fairwitness.datasets.counterfactual.idioms import people_words
 from fairwitness.datasets.counterfactual.lexicon import GENDERS, Lexicon
 
 _WORD = r"[\s-]+([a-z]+(?:['’][a-z]+)?)"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from fairwitness.datasets.counterfactual import grammar
 from fairwitness.datasets.counterfactual.lexicon import CONTROL, Lexicon
+from fairwitness.datasets.counterfactual.standing_in import DEGREE, goes_with, stand_in
 from fairwitness.datasets.counterfactual.template import protect, unprotect
 from fairwitness.errors import InputError, suggestion
 
@@ -18,22 +19,14 @@ _WORD = r"[A-Za-z]+(?:['’][a-z]+)?"
 _ADVERB = r"(?:\s+(?:[a-z]+ly|also|always|never|often|still|just|even|only|ever|sometimes|now|then))?"
 _PLACE = re.compile(
     r"(?P<article>\b[Aa]n?\s+)?"
+    rf"(?P<degree>\b{DEGREE})?"
     r"(?P<inverted>\b(?:[Ii]s|[Ww]as|[Hh]as|[Dd]oes|[Ii]sn't|[Ww]asn't|[Hh]asn't|[Dd]oesn't)\s+)?"
     r"\{(?P<slot>[A-Z][A-Z_]*)(?::(?P<mode>upper|lower|title))?\}"
     r"(?P<own>['’]s\b|['’](?!\w))?"
 )
 _VERB = re.compile(rf"({_ADVERB}\s+)({_WORD})")
+_SAYS = re.compile(r"\w")
 _NEXT_WORD = re.compile(rf"\s+({_WORD})")
-# "she is {RACE}." has nothing left without the word, so the control says "she is a person."
-_PREDICATE = re.compile(
-    r"(?P<you>\byou\s*)?"
-    r"(?:\b(?:am|is|was|be|been|being|becomes?|became|isn['’]t|wasn['’]t)|['’][ms]|(?P<many>\b(?:are|were|aren['’]t|weren['’]t)|['’]re))"
-    r"(?:\s+(?:not|also|still))*\s+$",
-    re.IGNORECASE,
-)
-_NOTHING_FOLLOWS = re.compile(
-    r"\s*(?:$|[.,;:!?)\"”]|\s(?:and|or|but|because|who|that|too|when|if|in|at|on|for|with|from|like|as)\b)", re.IGNORECASE
-)
 
 
 class Place(NamedTuple):
@@ -43,12 +36,13 @@ class Place(NamedTuple):
     mode: str
     at_start: bool
     article: str
+    degree: str
     inverted: str
     own: str
     adverb: str
     verb: str
     following: str
-    stand_in: str
+    stand_in: str | None
 
 
 class Filled(NamedTuple):
@@ -89,6 +83,13 @@ class Expander:
         pieces, places = self._take_apart(template, "")
         return grammar.close_gaps(_join(pieces, [self._fill(place).texts[-1] for place in places]))
 
+    def is_whole(self, template: str) -> bool:
+        """Whether a sentence is left when the identities are taken away: neither nothing, nor one with a hole in it."""
+        pieces, places = self._take_apart(template, "")
+        if any(place.stand_in is None for place in places):
+            return False
+        return any(_SAYS.search(text) for text in (*pieces, *(self._fill(place).texts[-1] for place in places)))
+
     def _take_apart(self, template: str, where: str) -> tuple[list[str], list[Place]]:
         pieces: list[str] = []
         places: list[Place] = []
@@ -110,8 +111,10 @@ class Expander:
 
     def _fill_place(self, place: Place) -> Filled:
         fills = [group[place.slot] for group in self.lexicon.groups.values()]
-        control = self.lexicon.slots[place.slot] or place.stand_in
-        texts = [_in_place(fill or grammar.GAP, place, they=they) for fill, they in zip((*fills, control), self._they, strict=True)]
+        control = self.lexicon.slots[place.slot] or place.stand_in or ""
+        texts = [_in_place(fill, place, they=they) for fill, they in zip(fills, self._they, strict=False)]
+        plain = place if self.lexicon.slots[place.slot] or not goes_with(place.degree, control) else place._replace(degree="")
+        texts.append(_in_place(control or grammar.GAP, plain, they=self._they[-1]))
         return Filled(tuple(texts), tuple(f"{place.slot}={fill}" for fill in (*fills, control)))
 
 
@@ -139,8 +142,9 @@ def _place(found: re.Match[str], slot: str, *, before: str) -> Place:
     return Place(
         slot=slot,
         mode=found["mode"] or "",
-        at_start=grammar.starts_sentence(before) and not found["article"] and not found["inverted"],
+        at_start=grammar.starts_sentence(before) and not (found["article"] or found["degree"] or found["inverted"]),
         article=found["article"] or "",
+        degree=found["degree"] or "",
         inverted=found["inverted"] or "",
         own=found["own"] or "",
         adverb=adverb,
@@ -150,14 +154,10 @@ def _place(found: re.Match[str], slot: str, *, before: str) -> Place:
     )
 
 
-def _stand_in(template: str, found: re.Match[str]) -> str:
-    """What the control says in place of a predicate, which would leave a hole: "a person", or "people" of several."""
-    if found["article"] or found["own"] or not _NOTHING_FOLLOWS.match(template, found.end()):
-        return ""
-    being = _PREDICATE.search(template, max(0, found.start() - 40), found.start("slot") - 1)
-    if being is None:
-        return ""
-    return "people" if being["many"] and not being["you"] else "a person"
+def _stand_in(template: str, found: re.Match[str]) -> str | None:
+    """What the control says in place of an adjective that would leave a hole, or None where nothing would fit."""
+    start = found.start("degree") if found["degree"] else found.start("slot") - 1
+    return "" if found["own"] else stand_in(template, start, found.end())
 
 
 def _in_place(fill: str, place: Place, *, they: bool) -> str:
@@ -171,7 +171,8 @@ def _in_place(fill: str, place: Place, *, they: bool) -> str:
     elif own and fill != grammar.GAP:
         plural = own in "'’" or place.slot.endswith(("PEOPLE", "FOLLOWERS", "CHILDREN", "_P"))
         own = grammar.possessive(fill, plural=plural).replace("'", own[0])
-    return f"{_article(place.article, text)}{inverted}{text}{own}{place.adverb}{verb}"
+    article = place.article if place.degree else _article(place.article, text)
+    return f"{article}{place.degree}{inverted}{text}{own}{place.adverb}{verb}"
 
 
 def _article(article: str, text: str) -> str:

@@ -5,16 +5,15 @@ its neighbours speak of people, so that "black coffee" and "a straight line" are
 """
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
-from fairwitness.datasets.counterfactual import grammar
-from fairwitness.datasets.counterfactual.lexicon import Lexicon, read_text_of
+from fairwitness.datasets.counterfactual import grammar, idioms
+from fairwitness.datasets.counterfactual.idioms import NEXT, people_words
+from fairwitness.datasets.counterfactual.lexicon import Lexicon
 from fairwitness.datasets.counterfactual.template import escape
 
-_NEXT = re.compile(r"[\s-]+([A-Za-z][\w'’]*)")
+AMBIGUOUS = "an ambiguous word with no person beside it"
 _BEFORE = re.compile(r"([\w'’]+\s+)?([\w'’]+)[\s-]+$")
 _AND = frozenset({"and", "or", "nor", "vs", "versus"})
 # Before a noun in the singular: what ends in -s behind that noun is a verb.
@@ -22,7 +21,8 @@ _ONE = frozenset({"a", "an", "every", "each", "another"})
 _NO_VERB = ("ss", "us", "is")
 _NOUNS_IN_S = frozenset({"news", "series", "species", "sports", "politics", "arts"})
 _COMMA = re.compile(r"\s*,\s*([A-Za-z][\w'’]*)?")
-_AND_ARTICLE = re.compile(r"\s+(?:and|or)\s+(?:a|an|the)\s", re.IGNORECASE)
+_AND_WORD = re.compile(r"\s+(?:and|or)\s+([a-z]+)\b", re.IGNORECASE)
+_BEFORE_ADJECTIVES = frozenset({"very", "so", "too", "just", "even", "also", "only", "never", "yet", "again", "now", "once"})
 _STOP = re.compile(r"\s*(?:$|[^\w\s'’-])")
 
 
@@ -44,7 +44,7 @@ class Finder:
     def __init__(self, words: Lexicon, *, trusting: bool = False) -> None:
         """`trusting` takes ambiguous words everywhere: for texts that are known to be about people."""
         self.lexicon = words
-        self._trusting = trusting
+        self.trusting = trusting
         longest_first = sorted(words.found, key=len, reverse=True)
         alternatives = "|".join(re.escape(word).replace(r"\ ", r"\s+").replace("'", "['’]") for word in longest_first)
         self._pattern = re.compile(rf"(?<![\w@#/.'’-])(?:{alternatives})(?![\w@/])(?!\.\w)", re.IGNORECASE)
@@ -53,18 +53,42 @@ class Finder:
 
     def find(self, text: str) -> list[Found]:
         """The identity words of a comment, or none where only companions (pronouns) were found."""
-        found = [each for match in self._pattern.finditer(text) if (each := self._judge(text, match)) is not None]
-        if self._ambiguous and not self._trusting:
-            found = self._settle(text, found)
-        return found if any(each.slot not in self.lexicon.companions for each in found) else []
+        return self.look(text)[0]
 
-    def _judge(self, text: str, match: re.Match[str]) -> Found | None:
+    def look(self, text: str) -> tuple[list[Found], str]:
+        """The identity words of a comment; where there are none but words that look like it, the reason for which they are not.
+
+        >>> from fairwitness.datasets.counterfactual.lexicon import lexicon
+        >>> Finder(lexicon("race")).look("I like black coffee")
+        ([], 'a phrase or a name in which nobody is meant')
+        """
+        found: list[Found] = []
+        reason = ""
+        for match in self._pattern.finditer(text):
+            if against := self._reason_against(text, match):
+                reason = reason or against
+            else:
+                found.append(self._judge(text, match))
+        if self._ambiguous and not self.trusting:
+            settled = self._settle(text, found)
+            reason = reason or (AMBIGUOUS if len(settled) < len(found) else "")
+            found = settled
+        return (found, "") if any(each.slot not in self.lexicon.companions for each in found) else ([], reason)
+
+    def _reason_against(self, text: str, match: re.Match[str]) -> str:
+        if self._slot_of(match)[0] in self.lexicon.companions:
+            return ""
+        against = idioms.phrase(self.lexicon, text, match)
+        return against if against or self.trusting else idioms.reason(self.lexicon, text, match)
+
+    def _slot_of(self, match: re.Match[str]) -> tuple[str, str]:
+        return self.lexicon.found[" ".join(match[0].lower().replace("’", "'").split())]
+
+    def _judge(self, text: str, match: re.Match[str]) -> Found:
         surface = match[0]
-        slot, group = self.lexicon.found[" ".join(surface.lower().replace("’", "'").split())]
-        following = _NEXT.match(text, match.end())
+        slot, group = self._slot_of(match)
+        following = NEXT.match(text, match.end())
         next_word = following[1].lower() if following else ""
-        if self._excluded(text, match, next_word):
-            return None
         slot = self._slot_in(text, match, slot, group, next_word)
         at_start = grammar.starts_sentence(text[max(0, match.start() - 12) : match.start()])
         mode = grammar.mode_of(surface, self._proper(surface, slot, group), at_start=at_start)
@@ -83,7 +107,8 @@ class Finder:
         if adjective is not None and fills[slot] == fills[adjective]:
             if slot in words.companions:
                 return slot if self._is_object(last, next_word) else adjective
-            return adjective if self._before_noun(earlier, last, next_word) or self._is_predicate(earlier, last) else slot
+            before_noun = text[match.end() : match.end() + 1] == "-" or self._before_noun(earlier, last, next_word)
+            return adjective if before_noun or self._is_predicate(earlier, last) else slot
         if noun is not None and self._is_noun(text, match.end(), earlier, last, next_word):
             return noun
         if slot in words.plural_of and last == "the":
@@ -101,7 +126,7 @@ class Finder:
 
     def _before_noun(self, earlier: str, last: str, next_word: str) -> bool:
         """Whether a noun follows ("a Muslim man"), and not a verb ("a Muslim lives here")."""
-        if not next_word or next_word in self._words["function_words"]:
+        if not next_word or next_word in self._words["function_words"] or next_word in self._words["behind_predicates"]:
             return False
         ends_in_s = next_word.endswith("s") and not next_word.endswith(_NO_VERB) and next_word not in _NOUNS_IN_S
         return not ((earlier in _ONE or last in _ONE) and (ends_in_s or next_word.endswith("ed")))
@@ -114,19 +139,14 @@ class Finder:
         """Whether an adjective stands as a noun: "a lesbian", "every proud Latino", but not "a black, single mother"."""
         if last not in _ONE and (earlier not in _ONE or last in self._words["function_words"]):
             return False
+        if text[end : end + 1] == "-":
+            return False
         if comma := _COMMA.match(text, end):
             return comma[1] is None or comma[1].lower() in self._words["function_words"]
         if next_word in _AND:
-            return _AND_ARTICLE.match(text, end) is not None
+            after = _AND_WORD.match(text, end)
+            return after is not None and after[1].lower() in self._words["function_words"] - _BEFORE_ADJECTIVES
         return not self._before_noun(earlier, last, next_word)
-
-    def _excluded(self, text: str, match: re.Match[str], next_word: str) -> bool:
-        """Whether a phrase says that no identity is meant. One with the word itself in it ("straight line") holds for that word."""
-        words, surface = self.lexicon, match[0].lower()
-        if next_word and (next_word in words.not_before or f"{surface} {next_word}" in words.not_before):
-            return True
-        before = text[max(0, match.start() - 24) : match.start()].lower().rstrip(" -")
-        return any(_ends(before, phrase) or _ends(f"{before} {surface}", phrase) for phrase in words.not_after)
 
     def _settle(self, text: str, found: list[Found]) -> list[Found]:
         """Keep an ambiguous word only where a person is meant, or where it is joined to a word that was kept."""
@@ -141,13 +161,13 @@ class Finder:
         return each.surface.lower() in self._ambiguous
 
     def _speaks_of_people(self, text: str, each: Found) -> bool:
-        following = _NEXT.match(text, each.end)
+        following = NEXT.match(text, each.end)
         next_word = following[1].lower().replace("’", "'").removesuffix("'s") if following else ""
         if next_word in self._words["nouns"]:
             return True
         # "a young black single mother": one adjective in between
         if following and next_word not in self._words["function_words"]:
-            after = _NEXT.match(text, following.end())
+            after = NEXT.match(text, following.end())
             if after and after[1].lower() in self._words["nouns"]:
                 return True
         earlier, last = _two_before(text, each.start)
@@ -174,14 +194,3 @@ def _two_before(text: str, start: int) -> tuple[str, str]:
     """The two words before a place, in lower case; empty where there are none."""
     found = _BEFORE.search(text[max(0, start - 40) : start].lower().replace("’", "'"))
     return ((found[1] or "").strip(), found[2]) if found else ("", "")
-
-
-def _ends(before: str, phrase: str) -> bool:
-    """Whether a text ends in a phrase, whole words."""
-    return before.endswith(phrase) and not before[: -len(phrase)][-1:].isalnum()
-
-
-@cache
-def people_words() -> dict[str, frozenset[str]]:
-    """The lists of people.toml by name."""
-    return {name: frozenset(words) for name, words in tomllib.loads(read_text_of("people.toml")).items()}

@@ -202,6 +202,12 @@ _SPEECH = re.compile(r"[:,]\s*[\"'“‘]$")
 # The mark left where a fill was taken out; no text holds it.
 GAP = "\x00"
 _ARTICLE_BEFORE_GAP = re.compile(r"\b([Aa])n?(\s+)\x00[\s-]*(\w+)")
+# "a Black, single mother", "the gay and proud man", "gay/lesbian"; and "ugly and gay" with nothing behind it.
+_DETERMINER = r"(?:an?|the|my|your|his|her|their|our|this|that|these|those|some|many|any|no|every|each)"
+_GAP_BEFORE_ADJECTIVE = re.compile(
+    rf"(\b{_DETERMINER}\s+|(?:^|[.!?…]\s+))\x00(?:\s*,\s*(?=[a-z])|\s+(?:and|or|&)\s+(?=\w))|()\x00\s*/\s*(?=\w)", re.IGNORECASE
+)
+_CONJUNCTION_BEFORE_GAP = re.compile(r"\s*(?:\b(?:and|or|nor|but)|,|/)\s*\x00(?=\s*(?:[.,;:!?)\]”]|$))", re.IGNORECASE)
 _GAP_WITH_HYPHEN = re.compile(r"\x00-(?=\w)|(?<=\w)-\x00")
 _GAP_AT_START = re.compile(r"(^|[.!?…]\s+)([\"'“‘(]*)\x00[\s-]*(\w)")
 _GAP_BEFORE_MARK = re.compile(r"\s*\x00\s*(?=[,.;:!?)\]”’]|$)")
@@ -213,9 +219,11 @@ def close_gaps(text: str) -> str:
 
     >>> close_gaps(f"I have many {GAP} friends"), close_gaps(f"{GAP} people met an {GAP} uncle.")
     ('I have many friends', 'People met an uncle.')
-    >>> close_gaps(f"a {GAP}-owned shop is {GAP}.")
-    'an owned shop is.'
+    >>> close_gaps(f"a {GAP}-owned shop"), close_gaps(f"a {GAP}, single mother and the {GAP} and honest man, old and {GAP}.")
+    ('an owned shop', 'a single mother and the honest man, old.')
     """
+    text = _GAP_BEFORE_ADJECTIVE.sub(lambda found: f"{found[1] or ''}{GAP} ", text)
+    text = _CONJUNCTION_BEFORE_GAP.sub("", text)
     text = _ARTICLE_BEFORE_GAP.sub(_mend_article, text)
     text = _GAP_AT_START.sub(lambda found: f"{found[1]}{found[2]}{found[3].upper()}", text)
     text = _GAP_WITH_HYPHEN.sub("", text)

@@ -39,7 +39,9 @@ class Lexicon:
     alone_of: Mapping[str, str] = field(default_factory=dict)
     gendered: Mapping[str, str] = field(default_factory=dict)
     ambiguous: frozenset[str] = frozenset()
-    not_before: tuple[str, ...] = ()
+    interjections: frozenset[str] = frozenset()
+    slang: frozenset[str] = frozenset()
+    not_before: frozenset[str] = frozenset()
     not_after: tuple[str, ...] = ()
 
     def slot(self, name: str) -> str | None:
@@ -99,7 +101,9 @@ def parse_lexicon(data: Mapping[str, Any], where: str) -> Lexicon:
         alone_of=dict(data.get("alone_of", {})),
         gendered=_gendered(data.get("gendered", {}), where),
         ambiguous=frozenset(word.lower() for word in doubt.get("words", ())),
-        not_before=tuple(doubt.get("not_before", ())),
+        interjections=frozenset(word.lower() for word in doubt.get("interjections", ())),
+        slang=frozenset(word.lower() for word in doubt.get("slang", ())),
+        not_before=frozenset(doubt.get("not_before", ())),
         not_after=tuple(doubt.get("not_after", ())),
     )
 

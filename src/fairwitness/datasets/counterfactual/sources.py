@@ -14,8 +14,10 @@ from typing import Any
 import polars as pl
 
 from fairwitness import tables
+from fairwitness.datasets.counterfactual.expanding import Expander
 from fairwitness.datasets.counterfactual.finding import Finder, Found, as_template
 from fairwitness.datasets.counterfactual.lexicon import CATEGORIES, Lexicon, lexicon, read_text_of
+from fairwitness.datasets.counterfactual.standing_in import HOLE
 from fairwitness.datasets.counterfactual.template import category_of, escape
 from fairwitness.errors import InputError
 from fairwitness.files import content_hash, require_file
@@ -87,7 +89,7 @@ def templates_from_comments(
     else.
     With `intersections`, a comment that speaks of two categories also makes a template with the slots of both.
     """
-    finders = [Finder(words, trusting=trusting) for words in lexicons]
+    finders = [(Finder(words, trusting=trusting), Expander(words)) for words in lexicons]
     rows: Rows = []
     for number, text, label in comments:
         if text is None or not text.strip():
@@ -148,8 +150,6 @@ def with_sentiment(
     templates: pl.DataFrame, label: Callable[[Sequence[str]], Sequence[str]], name: str, own: Sequence[Lexicon] = ()
 ) -> pl.DataFrame:
     """Fill in the sentiments that are missing. The labeller sees the control, so that no identity word tilts its judgement."""
-    from fairwitness.datasets.counterfactual.expanding import Expander
-
     missing = templates.filter(pl.col("sentiment").is_null())
     if missing.is_empty():
         return templates
@@ -185,19 +185,23 @@ def _seed_lines(lines: Sequence[str], where: str, own: Sequence[Lexicon] = ()) -
     return rows
 
 
-def _templates_of(text: str, finders: Sequence[Finder], *, mixed: bool, intersections: bool, left: Left) -> Rows:
+def _templates_of(text: str, finders: Sequence[tuple[Finder, Expander]], *, mixed: bool, intersections: bool, left: Left) -> Rows:
     rows: Rows = []
     usable: list[tuple[Finder, list[Found]]] = []
     any_found = False
-    for finder in finders:
-        found = finder.find(text)
-        any_found = any_found or bool(found)
+    for finder, expander in finders:
+        found, reason = finder.look(text)
+        any_found = any_found or bool(found or reason)
         groups = {each.group for each in found}
         if len(groups) > 1 and not mixed:
-            left.add(f"several groups of {finder.lexicon.category}")
+            reason = f"several groups of {finder.lexicon.category}"
+        elif found and not finder.trusting and not expander.is_whole(as_template(text, found)):
+            reason = HOLE
         elif found:
             usable.append((finder, found))
             rows.append(_row(finder.lexicon.category, as_template(text, found), found))
+        if reason:
+            left.add(reason)
     if not any_found:
         left.add("no identity word")
     if intersections:
