@@ -78,9 +78,9 @@ def test_samples_of_one_prompt_are_apart(cache: AnswerCache) -> None:
 
 def test_a_thousand_texts_under_thirty_percent_faults(cache: AnswerCache) -> None:
     texts = [f"text {index}" for index in range(1000)]
-    limits = Limits(workers=16, timeout_s=0.25, patience=QUICK, minute_s=1.0)
+    limits = Limits(workers=16, timeout_s=1.0, patience=QUICK, minute_s=1.0)
     with (
-        serving(PerspectiveServer(faults=Faults(0.3, slow_s=0.4))) as server,
+        serving(PerspectiveServer(faults=Faults(0.3, slow_s=1.3))) as server,
         Client(service_at(server.url), limits=limits, cache=cache) as client,
     ):
         answers = list(client.call(requests_for(texts)))
