@@ -220,3 +220,20 @@ def test_a_command_done_in_one_go_is_noted_beside_an_audit_of_the_same_name(tmp_
     assert found["ss.analyze"]["question"] == {"top_n": 4}
     assert found["ss.analyze"]["status"] == "done"
     assert list(found["ss.analyze"]["outputs"]) == ["ss.png"]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"outputs": True},
+        {"outputs": [], "status": "done", "question": {}},
+        {"outputs": {"a\0b": "1"}, "status": "done", "question": {}},
+    ],
+)
+def test_a_record_that_says_nothing_is_refused_or_started_over(tmp_path: Path, entry: dict[str, object]) -> None:
+    out = tmp_path / "r.csv"
+    (tmp_path / "run.json").write_text(json.dumps({"format": 1, "audits": {"r": entry}}), encoding="utf-8")
+    with pytest.raises(RunError, match="says nothing usable of 'r'"), runs.open_run(out, "k", {}):
+        pass
+    with runs.open_run(out, "k", {}, restart=True) as run:
+        assert not run.sealed

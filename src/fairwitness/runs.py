@@ -105,7 +105,7 @@ def open_run(
             sweep(folder)
         if mirror := mirror_of(folder):
             mirror.bring_run(folder)
-        earlier = read_manifest(folder).get(name)
+        earlier = _sound(read_manifest(folder).get(name), out, restart=restart)
         parts = _parts_of(folder, name, question)
         entry = _gone_on_with(out, earlier, question, restart=restart)
         if entry is None:
@@ -172,6 +172,22 @@ def _stopped(run: Run, earlier: dict[str, Any] | None, reason: str) -> None:
         seconds = round(run.entry.get("seconds", 0.0) + time.monotonic() - run.started, 3)
         run.entry.update(status="failed", reason=reason, seconds=seconds)
         _update_manifest(run.folder, run.name, run.entry)
+
+
+def _sound(entry: dict[str, Any] | None, out: Path, *, restart: bool) -> dict[str, Any] | None:
+    """An earlier record that can be gone on with. One that somebody edited so that it says nothing is refused, or started over."""
+    if entry is None:
+        return None
+    kinds = {"question": dict, "outputs": dict, "status": str, "seconds": int | float}
+    wrong = [name for name, kind in kinds.items() if not isinstance(entry.get(name, 0.0 if name == "seconds" else None), kind)]
+    if not wrong and not any("\0" in name for name in entry["outputs"]):
+        return entry
+    if restart:
+        return None
+    what = wrong[0] if wrong else "outputs"
+    raise RunError(
+        f"{out.parent / MANIFEST} says nothing usable of '{out.stem}' (its {what}). Start over with --restart, or choose another --out."
+    )
 
 
 def _gone_on_with(

@@ -72,6 +72,8 @@ def _manifest(path: Path) -> None:
         write(report_of([path.parent]))
     with suppress(EvidenceError):
         gate(path.parent, GateConfig(min_coverage=0.5))
+    with runs.open_run(path.parent / "zs.parquet", "zeroshot", {}):
+        pass
 
 
 def _suite(path: Path) -> None:

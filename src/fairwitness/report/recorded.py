@@ -68,7 +68,12 @@ class Recorded:
     @property
     def outputs(self) -> list[str]:
         """The names of what was written."""
-        return list(self._mapping("outputs"))
+        return list(self.sealed)
+
+    @property
+    def sealed(self) -> dict[str, str]:
+        """What was written, with the hash of each. A name that no file can have is none."""
+        return {name: str(digest) for name, digest in self._mapping("outputs").items() if "\0" not in name}
 
     def has(self, suffix: str) -> bool:
         """Whether an output whose name ends so was written."""
@@ -96,8 +101,9 @@ class Recorded:
     @property
     def damaged(self) -> list[str]:
         """Outputs of a finished audit that are gone, or whose bytes are not those that were sealed."""
-        outputs = self._mapping("outputs") if self.finished else {}
-        return [name for name, digest in outputs.items() if not is_intact(self.folder / name, digest)]
+        return [
+            name for name, digest in (self.sealed if self.finished else {}).items() if not is_intact(self.folder / name, digest)
+        ]
 
     def _path(self, suffix: str) -> Path | None:
         names = [name for name in self.outputs if name.endswith(suffix)]
@@ -138,7 +144,7 @@ def written_by(recorded: Recorded, siblings: Sequence[Recorded]) -> Recorded | N
     paths, digests = set(recorded.inputs.values()), set(recorded.data.values())
     others = [other for other in siblings if str(other.entry.get("started", "")) <= str(recorded.entry.get("started", ""))]
     for other in others:
-        written = {str((other.folder / name).resolve()): digest for name, digest in other.entry.get("outputs", {}).items()}
+        written = {str((other.folder / name).resolve()): digest for name, digest in other.sealed.items()}
         if other is not recorded and (paths & set(written) or digests & set(written.values())):
             return other
     return None
