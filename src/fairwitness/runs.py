@@ -186,7 +186,7 @@ def _sound(entry: dict[str, Any] | None, out: Path, *, restart: bool) -> dict[st
         return None
     what = wrong[0] if wrong else "outputs"
     raise RunError(
-        f"{out.parent / MANIFEST} says nothing usable of '{out.stem}' (its {what}). Start over with --restart, or take another --out."
+        f"{out.parent / MANIFEST} says nothing usable of '{out.stem}' (its {what}). Start over with --restart."
     )
 
 
