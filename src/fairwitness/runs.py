@@ -185,9 +185,7 @@ def _sound(entry: dict[str, Any] | None, out: Path, *, restart: bool) -> dict[st
     if restart:
         return None
     what = wrong[0] if wrong else "outputs"
-    raise RunError(
-        f"{out.parent / MANIFEST} says nothing usable of '{out.stem}' (its {what}). Start over with --restart."
-    )
+    raise RunError(f"{out.parent / MANIFEST} says nothing usable of '{out.stem}' (its {what}). Start over with --restart.")
 
 
 def _gone_on_with(
