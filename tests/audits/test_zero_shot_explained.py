@@ -124,6 +124,12 @@ def test_identity_table_by_hand() -> None:
     assert np.isnan(cell("all", "tn")["share"])
 
 
+def test_marks_that_cannot_be_read_are_failed_rows() -> None:
+    row = {"error": None, "words": ["a", "b"], "word_weights": [0.2, 0.8]}
+    found = rationale_table(pl.DataFrame([row] * 4), pl.Series(["train", "0 1", None, "[oops"], dtype=pl.String))
+    assert found.select("n", "n_failed").row(0) == (1, 2)
+
+
 def test_marks_in_any_shape() -> None:
     table = pl.DataFrame({"words": [["a", "b"]] * 4, "word_weights": [[2.0, 1.0]] * 4, "error": [None] * 4}, strict=False)
     marks = pl.Series(["[1, 0]", "1 0", "1,0", "what"])

@@ -188,6 +188,7 @@ def check_datasheet(folder: Path) -> None:
         ('folder = "x"\n', "needs 'groups'"),
         ('folder = "x"\niteration = 0\n', "'iteration' is 0; a whole number from 1 was expected"),
         ('folder = "x"\ngroups = 3\n', "'groups' is 3; the path of a file was expected"),
+        ('folder = "x"\nname = "../../esc"\n', "'name' is '../../esc'; a word that files can begin with"),
     ],
 )
 def test_bad_configs(tmp_path: Path, change: str, message: str) -> None:

@@ -105,6 +105,8 @@ def test_several_models_have_folders_of_their_own(tmp_path: Path) -> None:
         ("[[audit]]\nverb = 'fairness'\nno_such = 1", "no"),
         ("[[audit]]\nverb = 'fairness'\nmodels = 'gpt2'", "models"),
         ("[[audit]]\nverb = 'fairness'\nname = '../outside'", "name"),
+        ("[[audit]]\nverb = 'fairness'\nname = '..'", "name"),
+        ("[[audit]]\nverb = 'fairness'\nname = ''", "name"),
         ("[[audit]]\nverb = 'fairness'\nname = 'a'\n[[audit]]\nverb = 'fairness'\nname = 'a'", "two audits"),
     ],
 )

@@ -111,6 +111,21 @@ def test_a_classifier_is_refused_because_its_head_would_be_random(tmp_path: Path
         load(str(tmp_path), device="cpu")
 
 
+def test_damaged_files_are_named(tmp_path: Path) -> None:
+    whole = tiny_gguf(tmp_path / "t.gguf").read_bytes()
+    for length in (20, 1000, 3000):
+        (tmp_path / "cut.gguf").write_bytes(whole[:length])
+        with pytest.raises(ModelError, match="cannot be loaded"):
+            load(str(tmp_path / "cut.gguf"), device="cpu")
+    folder = tiny_folder(tmp_path / "model")
+    (folder / "tokenizer_config.json").write_text("{broken", encoding="utf-8")
+    with pytest.raises(ModelError, match=r"The tokenizer_config\.json of"):
+        load(str(folder), device="cpu")
+    (tmp_path / "texts.csv").write_text("text\na\n", encoding="utf-8")
+    with pytest.raises(ModelError, match="is a file"):
+        load(str(tmp_path / "texts.csv"), device="cpu")
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_what_needs_a_gpu_says_so(folder: Path) -> None:
     with pytest.raises(ModelError, match="no CUDA device"):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,7 +15,7 @@ import fairwitness as fw
 from fairwitness import runs, tables
 from fairwitness.errors import InputError
 from fairwitness.files import file_hash
-from fairwitness.web.guard import choose_token
+from fairwitness.web.guard import choose_token, quoted
 from fairwitness.web.viewer import application
 
 TEXTS = ["fine <script>alert(1)</script>", "a second text about women", "مرحبا بالعالم", "long" * 2000, None]
@@ -189,6 +190,38 @@ def test_a_fairness_audit_shows_the_texts_of_the_scores_it_read(tmp_path: Path) 
     assert [row["text"] for row in rows] == ["the women of the town"]
 
 
+@pytest.mark.parametrize("token", ["a+b/c==", "a&b", "a;b", "pässword"])
+def test_any_token_opens_the_printed_address_and_is_remembered(shelf: Path, token: str) -> None:
+    app = application(shelf, token=token, host="0.0.0.0")
+    status, _, headers = ask(app, f"/?token={quoted(token)}", host="box")
+    assert status == 200
+    assert ask(app, "/", host="box", headers={"cookie": headers["set-cookie"].partition(";")[0]})[0] == 200
+    assert ask(app, "/", host="box", headers={"authorization": f"Bearer {token}"})[0] == 200
+    for wrong in ("wrong", "w%C3%A4rong"):
+        assert ask(app, f"/?token={wrong}", host="box")[0] == 401
+
+
+@pytest.mark.parametrize("page", ["start=--5&count=²", "start=" + "9" * 26])
+def test_a_page_that_is_none_is_the_first(shelf: Path, page: str) -> None:
+    assert ask(application(shelf), f"/api/rows?run=one&audit=scores&{page}")[0] == 200
+
+
+@pytest.mark.parametrize("run", ["a" * 300, "a/" * 3000])
+def test_a_name_that_no_folder_can_have(shelf: Path, run: str) -> None:
+    assert ask(application(shelf), f"/run?run={run}")[0] == 404
+
+
+def test_a_port_that_cannot_be_had(tmp_path: Path, fairwitness: Any) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        for port in (99999, taken.getsockname()[1]):
+            done = fairwitness("serve", tmp_path, "--port", port)
+            assert done.code == 2
+            assert "--port" in done.err
+            assert "Open http" not in done.err
+
+
 def test_attributions_are_found_beside_the_scores(tmp_path: Path) -> None:
     zero_shot_run(tmp_path / "runs" / "z")
     page = ask(application(tmp_path / "runs"), "/row?run=z&audit=zs&idx=0")[1]
@@ -197,10 +230,10 @@ def test_attributions_are_found_beside_the_scores(tmp_path: Path) -> None:
     assert "This row was not explained" in ask(application(tmp_path / "runs"), "/row?run=z&audit=zs&idx=1")[1]
 
 
-@pytest.mark.parametrize(("query", "status"), [("idx=junk", 200), ("idx=-1", 404), ("idx=999", 404), ("audit=none&idx=0", 404)])
-def test_rows_that_are_not_there(shelf: Path, query: str, status: int) -> None:
+@pytest.mark.parametrize("query", ["idx=junk", "idx=--1", "idx=²", "idx=" + "9" * 26, "idx=-1", "idx=999", "audit=none&idx=0"])
+def test_rows_that_are_not_there(shelf: Path, query: str) -> None:
     audit = "" if "audit" in query else "&audit=scores"
-    assert ask(application(shelf), f"/row?run=one{audit}&{query}")[0] == status
+    assert ask(application(shelf), f"/row?run=one{audit}&{query}")[0] == 404
 
 
 def test_two_runs_compared(tmp_path: Path) -> None:

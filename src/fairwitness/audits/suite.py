@@ -55,7 +55,7 @@ def _steps(path: Path, number: int, audit: Any, root: Path, verbs: dict[str, str
         )
     options = {key: value for key, value in audit.items() if key not in ("verb", "name", "models")}
     base = str(audit.get("name", f"{number:02d}-{verb.replace(' ', '-')}"))
-    if Path(base).name != base:
+    if Path(base).name != base or base in ("", ".."):
         raise InputError(f"{path}: audit {number}: name = {base!r} is the name of a folder below 'out', without slashes.")
     models = audit.get("models", [None])
     if not isinstance(models, list) or not models or (models != [None] and not all(isinstance(one, str) for one in models)):

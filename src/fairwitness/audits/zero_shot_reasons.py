@@ -100,17 +100,18 @@ def rationale_table(table: pl.DataFrame, marks: pl.Series, *, label: pl.Series |
     """Agreement of word attributions (towards the positive label) with people's marks, over rows with some words marked, not all.
 
     With `label`, only rows labelled positive count: the marks are reasons for that label. `chance` is what words in a random order
-    would get. `n_failed` counts rows whose marks do not fit their words.
+    would get. `n_failed` counts rows whose marks cannot be read, or do not fit their words.
     """
-    read = [_marks(value) for value in marks.to_list()]
+    written = marks.to_list()
+    read = [_marks(value) for value in written]
     positive = (
         [True] * len(read) if label is None else [v is not None and v >= MEMBER for v in label.cast(pl.Float64, strict=False)]
     )
     pairs, failed = [], 0
-    for row, found, wanted in zip(table.iter_rows(named=True), read, positive, strict=True):
-        if row["error"] is not None or not wanted or found is None or not any(found):
+    for row, value, found, wanted in zip(table.iter_rows(named=True), written, read, positive, strict=True):
+        if row["error"] is not None or not wanted or value is None or (found is not None and not any(found)):
             continue
-        if len(found) != len(row["words"]):
+        if found is None or len(found) != len(row["words"]):
             failed += 1
             continue
         pairs.append((row["word_weights"], found))

@@ -54,6 +54,7 @@ class Prepared:
 
 def prepare(config: AnnotateConfig) -> Prepared:
     """Fill the store, admit annotators, import, export. Tokens exist nowhere but in what this returns."""
+    _check(config)
     store, notes = AnnotationStore(config.store), []
     if config.input_fname is not None:
         notes.append(_fill(store, config))
@@ -70,6 +71,14 @@ def prepare(config: AnnotateConfig) -> Prepared:
     seen = counts(store)
     notes.append(f"{seen['items']} texts, {seen['done']} done, {seen['conflicts']} to adjudicate.")
     return Prepared(store, tokens, notes, serve=not config.no_serve and config.export_fname is None)
+
+
+def _check(config: AnnotateConfig) -> None:
+    """Before anything is opened: what is refused must leave no store behind."""
+    if config.input_fname is None and config.import_fname is None and not config.store.exists():
+        raise InputError(f"{config.store} does not exist. Fill it with --input_fname (drafts) or --import_fname (annotations).")
+    if LEAD in config.annotators:
+        raise InputError(f"'{LEAD}' is who adjudicates, and sees everybody's labels. Give this annotator another name.")
 
 
 def _fill(store: AnnotationStore, config: AnnotateConfig) -> str:

@@ -110,6 +110,7 @@ def keep_including(schema: Schema, task: Task, rows: Sequence[Row], score: Score
 
 def filter_sentences(config: FilterSentencesConfig) -> Filtered:
     """Keep the sentences on which the checkpoints disagree most."""
+    check_selection(config)
     schema = load_schema(config.schema)
     task = next(task for task in schema.tasks.values() if task.kind == "second")
     rows = read_rows(config.input_fname, required=[schema.first.text])
@@ -178,8 +179,6 @@ def select_sentences(
     schema: Schema, candidates: Sequence[Row], values: NDArray[np.float64] | None, config: FilterSentencesConfig
 ) -> Filtered:
     """Apply the selection. Every kept row says its variability; without values everything stays."""
-    if config.selection == "top_k" and (config.top_k is None or config.top_k < 1):
-        raise InputError("--selection top_k needs --top_k, how many sentences of each class to keep.")
     if values is None:
         if config.selection == "top_k":
             raise InputError("--selection top_k needs a filter model: --filter_model_ckpt_dir.")
@@ -189,6 +188,16 @@ def select_sentences(
     left = sorted(set(range(len(candidates))) - set(chosen))
     rejected = [{**measured[place], "reason": "less variable"} for place in left]
     return Filtered([measured[place] for place in chosen], rejected)
+
+
+def check_selection(config: FilterSentencesConfig) -> None:
+    """Refuse numbers with which nothing could be chosen, or everything would be lost."""
+    if config.selection == "top_k" and (config.top_k is None or config.top_k < 1):
+        raise InputError("--selection top_k needs --top_k, how many sentences of each class to keep.")
+    if config.num_generations_per_context < 1:
+        raise InputError(f"--num_generations_per_context is {config.num_generations_per_context}; at least 1 was expected.")
+    if (config.num_extra_ambiguous_samples or 0) < 0:
+        raise InputError(f"--num_extra_ambiguous_samples is {config.num_extra_ambiguous_samples}; it must not be negative.")
 
 
 def _chosen(schema: Schema, rows: Sequence[Row], values: NDArray[np.float64], config: FilterSentencesConfig) -> list[int]:

@@ -103,6 +103,9 @@ def _check_counts(table: dict[str, Any], path: Path) -> None:
         value = table.get(name, 1)
         if type(value) is not int or value < 1:
             raise InputError(f"{path}: '{name}' is {value!r}; a whole number from 1 was expected.")
+    name = table.get("name", "dataset")
+    if not isinstance(name, str) or Path(name).name != name or name in ("", ".."):
+        raise InputError(f"{path}: 'name' is {name!r}; a word that files can begin with was expected, without slashes.")
     if wrong := [name for name in (*_FILES, *_GIVEN) if not isinstance(table.get(name, ""), str)]:
         raise InputError(f"{path}: '{wrong[0]}' is {table[wrong[0]]!r}; the path of a file was expected.")
 

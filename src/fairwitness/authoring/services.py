@@ -121,6 +121,12 @@ def check(config: GenerationConfig) -> None:
     for name in at_least_one:
         if getattr(config, name) < 1:
             raise InputError(f"--{name} is {getattr(config, name)}; at least 1 was expected.")
+    # A number that is none compares as false with everything, so that no limit below would notice it.
+    for name, value in vars(config).items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError(f"--{name} is {value:g}; a finite number was expected.")
+    if config.timeout_s <= 0 or config.backoff_s < 0:
+        raise InputError("--timeout_s must be above 0, and --backoff_s must not be negative.")
     if config.retry_tolerance < 0 or config.temperature < 0 or not 0 < config.top_p <= 1:
         raise InputError("--retry_tolerance and --temperature must not be negative, and --top_p must be above 0 and at most 1.")
     if config.max_cost is not None and not (config.price_read or config.price_written):

@@ -117,6 +117,8 @@ def augment_sentences(config: Annotated[AugmentSentencesConfig, Parameter(name="
 
 def annotate(config: Annotated[AnnotateConfig, Parameter(name="*")]) -> None:
     """Serve the annotation page, import annotations, or export them."""
+    if not config.no_serve and config.export_fname is None:
+        _require_page(config)
     prepared = prepare(config)
     for note in prepared.notes:
         say(note)
@@ -126,15 +128,22 @@ def annotate(config: Annotated[AnnotateConfig, Parameter(name="*")]) -> None:
         print(f"{name}: {base}/enter?token={token}", flush=True)
     if not prepared.serve:
         return
+    from fairwitness.web.annotate import serve
+
+    say(f"Listening on {base}  (Ctrl+C ends it; nothing is lost)")
+    serve(prepared.store, host=config.host, port=config.port)
+
+
+def _require_page(config: AnnotateConfig) -> None:
+    """Refuse what could not be served before a store is filled and tokens are handed out."""
     try:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("starlette", "web", "The annotation page") from error
-    from fairwitness.web.annotate import serve
+    from fairwitness.web.guard import require_port
 
-    say(f"Listening on {base}  (Ctrl+C ends it; nothing is lost)")
-    serve(prepared.store, host=config.host, port=config.port)
+    require_port(config.host, config.port)
 
 
 def run(config: Path, /, *, json: bool = False) -> None:

@@ -27,9 +27,10 @@ def serve(runs: Path, /, *, host: str = "127.0.0.1", port: int = 8700, token: st
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("starlette", "web", "The viewer") from error
-    from fairwitness.web.guard import choose_token
+    from fairwitness.web.guard import choose_token, quoted, require_port
     from fairwitness.web.viewer import serve as listen
 
     token = choose_token(host, token)
-    say(f"Open http://{host}:{port}/{f'?token={token}' if token else ''}  (Ctrl+C ends it)")
+    require_port(host, port)
+    say(f"Open http://{host}:{port}/{f'?token={quoted(token)}' if token else ''}  (Ctrl+C ends it)")
     listen(runs, host=host, port=port, token=token)

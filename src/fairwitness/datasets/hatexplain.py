@@ -111,8 +111,10 @@ def _row(post_id: str, post: Mapping[str, Any], split: str | None, file: RawFile
         votes = [str(person["label"]) for person in post["annotators"]]
         named = [set(person["target"]) for person in post["annotators"]]
         return _measured(post_id, post["post_tokens"], votes, named, post["rationales"]) | {"split": split}
-    except (KeyError, TypeError) as error:
+    except KeyError as error:
         raise InputError(f"{file.shown} is not HateXplain's dataset.json: post '{post_id}' lacks {error}.") from error
+    except TypeError as error:
+        raise InputError(f"{file.shown} is not HateXplain's dataset.json: '{post_id}' is no post.") from error
 
 
 def _hub_row(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from fairwitness.models.safe_weights import VARIABLE, pickles_allowed, safe
 from fairwitness.registry import names
 
 _WEIGHTS = ("*.safetensors", "*.bin", "*.gguf", "*.index.json")
+_UNREADABLE = (OSError, ValueError, LookupError, RuntimeError, ImportError, EOFError, OverflowError)
 _CAUSAL = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 
 
@@ -82,6 +83,8 @@ def locate(name: str) -> tuple[str, dict[str, Any]]:
         if not path.is_file():
             raise ModelError(f"The GGUF file {name} does not exist.")
         return str(path.parent), {"gguf_file": path.name}
+    if path.is_file():
+        raise ModelError(f"{name} is a file. Give a folder with config.json and weights, a hub name, or a file that ends in .gguf.")
     if path.is_dir():
         _require_weights(path)
     elif path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1:
@@ -184,6 +187,7 @@ def four_bits(place: torch.device, number: str) -> dict[str, Any]:
 def explained(name: str) -> Iterator[None]:
     """Turn what the hub and the readers of weights raise into one sentence."""
     from pickle import UnpicklingError
+    from struct import error as StructError
 
     from safetensors import SafetensorError
 
@@ -191,8 +195,18 @@ def explained(name: str) -> Iterator[None]:
         yield
     except ModelError:
         raise
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError, UnpicklingError) as error:
+    except (*_UNREADABLE, StructError, SafetensorError, UnpicklingError) as error:
         raise ModelError(_reason(name, error)) from error
+
+
+def _damaged(folder: Path) -> str:
+    """Which of a model's JSON files cannot be read, as far as they lie here."""
+    for path in sorted(folder.glob("*.json")):
+        try:
+            json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            return f"The {path.name}"
+    return "A JSON file"
 
 
 def _reason(name: str, error: BaseException) -> str:
@@ -201,7 +215,7 @@ def _reason(name: str, error: BaseException) -> str:
     if isinstance(error, ImportError):
         return f"Model '{name}' needs a package that is missing: {words[:200]}"
     if isinstance(error, json.JSONDecodeError) or "not a valid JSON" in words:
-        return f"The config.json of '{name}' is damaged ({words[:120]}). Download the model again."
+        return f"{_damaged(Path(name))} of '{name}' is damaged ({words[:120]}). Download the model again."
     if local:
         return f"Model '{name}' cannot be loaded: {words[:240]}"
     near = suggestion(name, names("models"))

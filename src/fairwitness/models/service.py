@@ -143,6 +143,13 @@ class Limits:
     """What becomes of a request that was in flight when an earlier run was killed: `once` leaves it, with that reason, because it
     may have been answered and paid for; `again` asks it once more."""
 
+    def __post_init__(self) -> None:
+        """Refuse numbers with which nothing can be asked, before a request is noted as sent."""
+        if self.workers < 1 or not 0 < self.timeout_s < float("inf"):
+            raise InputError(
+                f"{self.workers} requests at once, {self.timeout_s:g} s each: at least 1 and more than 0 s are needed."
+            )
+
 
 def check_ask(ask: str) -> None:
     """Refuse a value of `Limits.ask` that there is not."""

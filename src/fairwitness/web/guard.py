@@ -4,8 +4,10 @@ On localhost no token is asked for. Anywhere else one must be given, once in the
 """
 
 import secrets
+import socket
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
+from urllib.parse import quote, unquote_to_bytes
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
@@ -50,7 +52,7 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, _with_headers(send, {}))
             return
-        remembered = {"set-cookie": f"{COOKIE}={self._token}; HttpOnly; SameSite=Strict; Path=/"} if self._token else {}
+        remembered = {"set-cookie": f"{COOKIE}={quoted(self._token)}; HttpOnly; SameSite=Strict; Path=/"} if self._token else {}
         await self._app(scope, receive, _with_headers(send, remembered))
 
     def _refusal(self, request: Request) -> PlainTextResponse | None:
@@ -58,16 +60,38 @@ class Guard:
             return PlainTextResponse("This viewer only reads.", 405)
         if self._hosts is not None and (request.url.hostname or "").strip("[]") not in self._hosts:
             return PlainTextResponse("Unknown host name.", 421)
-        if self._token is not None and not any(secrets.compare_digest(word, self._token) for word in _offered(request)):
+        if self._token is not None and not any(secrets.compare_digest(word, self._token.encode()) for word in _offered(request)):
             return PlainTextResponse("A token is needed: open the address that 'fairwitness serve' printed.", 401)
         return None
 
 
-def _offered(request: Request) -> list[str]:
-    bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
-    offered = [request.query_params.get("token", ""), bearer, request.cookies.get(COOKIE, "")]
-    # compare_digest takes ASCII only; anything else cannot be the token
-    return [word for word in offered if word and word.isascii()]
+def quoted(token: str) -> str:
+    """A token as it stands in an address or a cookie, whatever characters it has.
+
+    >>> quoted("a+b/c; ä")
+    'a%2Bb%2Fc%3B%20%C3%A4'
+    """
+    return quote(token, safe="")
+
+
+def _offered(request: Request) -> list[bytes]:
+    """What a browser shows as the token. Headers come as Latin-1, whatever was sent."""
+    bearer = request.headers.get("authorization", "").removeprefix("Bearer ").encode("latin-1")
+    in_address = request.query_params.get("token", "").encode(errors="replace")
+    return [in_address, bearer, unquote_to_bytes(request.cookies.get(COOKIE, ""))]
+
+
+def require_port(host: str, port: int) -> None:
+    """Refuse an address that nobody can listen at, before anybody is told to go there."""
+    if not 0 < port < 65536:
+        raise InputError(f"--port is {port}; a number from 1 to 65535 was expected.")
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind((host, port))
+    except OSError as error:
+        raise InputError(f"Nobody can listen at {host}, port {port}: {error.strerror or error}. Take another --port.") from error
 
 
 def _with_headers(send: Any, further: dict[str, str]) -> Callable[[Any], Awaitable[None]]:

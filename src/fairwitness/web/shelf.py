@@ -85,4 +85,7 @@ class Shelf:
         if not name or words.is_absolute() or ".." in words.parts or "\0" in name:
             return False
         folder = self.root / words
-        return folder.resolve().is_relative_to(self.root.resolve()) and (folder / MANIFEST).is_file()
+        try:
+            return folder.resolve().is_relative_to(self.root.resolve()) and (folder / MANIFEST).is_file()
+        except OSError:
+            return False  # no folder can have such a name

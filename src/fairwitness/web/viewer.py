@@ -1,6 +1,7 @@
 """`fairwitness serve`: the reports and rows of a folder of runs, in a browser. Reads only."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,10 @@ def serve(root: Path, *, host: str, port: int, token: str | None) -> None:
     import uvicorn
 
     uvicorn.run(application(root, token=token, host=host), host=host, port=port, log_level="warning")
+
+
+# As many digits as any row has; more would fit no slice.
+_NUMBER = re.compile(r"-?[0-9]{1,15}")
 
 
 class _Pages:
@@ -108,7 +113,7 @@ class _Pages:
         run, audit = _which(request)
         take = request.query_params.get
         query = Query(take("text", ""), take("group", ""), take("outcome", ""), take("error", ""))
-        start, count = max(0, _whole(take("start", "0"))), min(MOST_ROWS, max(1, _whole(take("count", "100"))))
+        start, count = max(0, _whole(take("start", "0"), 0)), min(MOST_ROWS, max(1, _whole(take("count", "100"), 1)))
         total, frame = self._shelf.find(run, audit, query, start, count)
         return JSONResponse({"total": total, "rows": json.loads(_as_json(frame))})
 
@@ -149,8 +154,13 @@ def _place(column: str) -> tuple[int, str]:
     return (_FIRST.index(column), "") if column in _FIRST else (len(_FIRST), "")
 
 
-def _whole(word: str) -> int:
-    return int(word) if word.lstrip("-").isdigit() else 0
+def _whole(word: str, otherwise: int | None = None) -> int:
+    """A number from an address; what is none is `otherwise`, or no such row."""
+    if _NUMBER.fullmatch(word):
+        return int(word)
+    if otherwise is None:
+        raise InputError(f"There is no row '{word[:40]}'.")
+    return otherwise
 
 
 def _as_json(frame: pl.DataFrame) -> str:
