@@ -200,3 +200,16 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def can_be_named(name: str) -> bool:
+    r"""Whether a file can have this name, which somebody may have made up.
+
+    >>> [can_be_named(name) for name in ("a/b.csv", "a\0b", "\ud800", "a" * 300)]
+    [True, False, False, False]
+    """
+    try:
+        spelt = name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return b"\0" not in spelt and len(spelt) < 3000 and all(len(part) <= 255 for part in spelt.split(b"/"))

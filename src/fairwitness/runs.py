@@ -27,7 +27,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from fairwitness.errors import FairWitnessError, InputError, RunError
-from fairwitness.files import content_hash, disk_errors, file_hash, sweep, write_text
+from fairwitness.files import can_be_named, content_hash, disk_errors, file_hash, sweep, write_text
 from fairwitness.parts import Parts
 from fairwitness.places import mirror_of
 from fairwitness.progress import say
@@ -180,7 +180,7 @@ def _sound(entry: dict[str, Any] | None, out: Path, *, restart: bool) -> dict[st
         return None
     kinds = {"question": dict, "outputs": dict, "status": str, "seconds": int | float}
     wrong = [name for name, kind in kinds.items() if not isinstance(entry.get(name, 0.0 if name == "seconds" else None), kind)]
-    if not wrong and not any("\0" in name for name in entry["outputs"]):
+    if not wrong and all(map(can_be_named, entry["outputs"])):
         return entry
     if restart:
         return None

@@ -45,7 +45,8 @@ def test_what_is_refused_changes_nothing(
     (tmp_path / "g.json").write_text('{"성별": ["남성"]}', encoding="utf-8")
     before = {path.name for path in tmp_path.iterdir()}
     more = {
-        "generate-contexts": "--demo_fpath x.json --num_total_demos 0 --demographic_list g.json --api_url http://127.0.0.1:9/v1",
+        "generate-contexts": "--demo_fpath x.json --num_total_demos 0 --num_in_cat_demos 0 --num_in_grp_demos 0 "
+        "--demographic_list g.json --api_url http://127.0.0.1:9/v1",
         "filter-sentences": "--input_fname x.json --output_dir out",
     }
     words = [*words, *more.get(words[0], "").split()]

@@ -10,7 +10,7 @@ import polars as pl
 
 from fairwitness import tables
 from fairwitness.errors import FairWitnessError, InputError
-from fairwitness.files import file_hash
+from fairwitness.files import can_be_named, file_hash
 from fairwitness.runs import read_manifest
 
 
@@ -73,7 +73,7 @@ class Recorded:
     @property
     def sealed(self) -> dict[str, str]:
         """What was written, with the hash of each. A name that no file can have is none."""
-        return {name: str(digest) for name, digest in self._mapping("outputs").items() if "\0" not in name}
+        return {name: str(digest) for name, digest in self._mapping("outputs").items() if can_be_named(name)}
 
     def has(self, suffix: str) -> bool:
         """Whether an output whose name ends so was written."""
