@@ -208,8 +208,8 @@ def _spreads(
 
 def _measured(one: Recorded, other: Recorded, config: CompareConfig) -> Iterator[dict[str, Any]]:
     """Any other audit: value against value with their intervals, where both measured the same thing on the same data."""
-    for name in sorted(set(one.entry.get("data", {})) & set(other.entry.get("data", {}))):
-        if one.entry["data"][name] != other.entry["data"][name]:
+    for name in sorted(set(one.data) & set(other.data)):
+        if one.data[name] != other.data[name]:
             raise InputError(f"These are unlike things: '{name}' is another file in {other.folder} than in {one.folder}.")
     keys = ["metric", "attribute", "group", "class"]
     ours, theirs = one.table("measurements.parquet"), other.table("measurements.parquet")

@@ -38,7 +38,7 @@ DEFINITIONS = (
 def section(recorded: Recorded) -> Section:
     """The section of one fairness audit."""
     measured = recorded.table("measurements.parquet")
-    facts = recorded.entry.get("facts", {})
+    facts = recorded.facts
     lede = [_opening(facts)]
     if measured is None:
         return Section("Group fairness", [*lede, "Its measurements can no longer be read; run the audit again."])
@@ -57,7 +57,7 @@ def section(recorded: Recorded) -> Section:
 
 def _opening(facts: dict[str, Any]) -> str:
     measured, rows = facts.get("n_measured"), facts.get("n_rows")
-    if measured is None:
+    if not isinstance(measured, int) or not isinstance(rows, int):
         return "Rates of predictions by group, and the gaps between groups."
     rest = "" if measured == rows else "; the others have no prediction or no label and are in no number"
     return f"Rates and gaps by group from {measured:,} of {rows:,} rows{rest}."

@@ -61,6 +61,16 @@ class Recorded:
         return {name: str(digest) for name, digest in self._mapping("data").items()}
 
     @property
+    def facts(self) -> dict[str, Any]:
+        """What the audit saw beside its tables."""
+        return self._mapping("facts")
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of the packages that the audit ran with."""
+        return {name: str(version) for name, version in self._mapping("versions").items()}
+
+    @property
     def counts(self) -> dict[str, int]:
         """How many rows were asked, scored and failed."""
         return {name: count for name, count in self._mapping("counts").items() if isinstance(count, int)}

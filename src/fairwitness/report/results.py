@@ -112,7 +112,7 @@ def _about(sources: list[Recorded]) -> dict[str, Any]:
     """What lm-eval says of the model and the machine, as far as it was recorded."""
     models = [source.model for source in sources if source.model]
     name = ", ".join(dict.fromkeys(models)) or None
-    versions = [source.entry.get("versions") or {} for source in sources]
+    versions = [source.versions for source in sources]
     began = [_timestamp(source.entry.get("started")) for source in sources]
     return {
         "config": {"model": name, "model_args": None},

@@ -13,7 +13,7 @@ from fairwitness.report.recorded import Recorded
 
 def section(recorded: Recorded) -> Section:
     """The section of one trained user model."""
-    question, facts = recorded.question, recorded.entry.get("facts", {})
+    question, facts = recorded.question, recorded.facts
     parts = ", ".join(f"{facts[name]:,} {words}" for name, words in _PARTS.items() if name in facts)
     lede = [
         f"{question.get('model')} learned to predict '{question.get('label')}' of users of {question.get('dataset')} ({parts})."

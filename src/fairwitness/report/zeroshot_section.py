@@ -20,8 +20,9 @@ def section(recorded: Recorded) -> Section:
     frame = recorded.table(".parquet")
     frame = recorded.table(".csv") if frame is None else frame
     limits = [f"{counts['failed']:,} texts could not be scored."] if failed else []
-    if recorded.entry.get("truncated"):
-        limits.append(f"{recorded.entry['truncated']:,} texts were longer than the model's context and were cut.")
+    cut = recorded.entry.get("truncated")
+    if isinstance(cut, int) and cut:
+        limits.append(f"{cut:,} texts were longer than the model's context and were cut.")
     return Section("Zero-shot classification", lede, (), _spread(frame), limits=limits)
 
 
