@@ -96,8 +96,7 @@ def open_run(
     recorded as failed, with the reason. One that was killed or interrupted stays "running". All of them may be asked again.
     """
     folder, name = Path(out).parent, Path(out).stem
-    question = json.loads(json.dumps(question, sort_keys=True, default=str))
-    _refuse_secrets(question)
+    question = _recordable(question)
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder):
@@ -110,9 +109,7 @@ def open_run(
         entry = _gone_on_with(out, earlier, question, restart=restart)
         if entry is None:
             parts.clear()
-            entry = {"kind": kind, "question": question, "status": "running", "outputs": {}, "started": _now()}
-        entry = entry | {"kind": kind, "versions": versions(), "command": _command()}
-        entry |= {"data": dict(data or {}), "inputs": _places(inputs)}
+        entry = (entry or _begun(question)) | _asked_now(kind, data, inputs)
         run = Run(folder, name, entry, parts)
         if run.sealed:
             parts.clear()  # a kill between sealing and clearing left them
@@ -148,14 +145,30 @@ def note(
     The entry is called after the output and the command's last word, so that it never takes the place of an audit's.
     """
     folder, name = Path(out).parent, f"{Path(out).stem}.{kind.split()[-1]}"
-    asked = json.loads(json.dumps(question, sort_keys=True, default=str))
-    _refuse_secrets(asked)
+    asked = _recordable(question)
     with _locked(folder, wait_s=30):
         with disk_errors(folder):
             sweep(folder)
-        entry = {"kind": kind, "question": asked, "status": "running", "outputs": {}, "started": _now(), "versions": versions()}
-        entry |= {"command": _command(), "data": dict(data or {}), "inputs": _places(inputs)}
+        entry = _begun(asked) | _asked_now(kind, data, inputs)
         Run(folder, name, entry, _parts_of(folder, name, asked)).seal(outputs, counts or {}, **facts)
+
+
+def _recordable(question: Mapping[str, Any]) -> dict[str, Any]:
+    """A question as run.json will hold it, so that it can be compared with one that was read there. Secrets are refused."""
+    plain: dict[str, Any] = json.loads(json.dumps(question, sort_keys=True, default=str))
+    _refuse_secrets(plain)
+    return plain
+
+
+def _begun(question: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of a question that was not asked before."""
+    return {"question": question, "status": "running", "outputs": {}, "started": _now()}
+
+
+def _asked_now(kind: str, data: Mapping[str, str] | None, inputs: Mapping[str, Path | str | None] | None) -> dict[str, Any]:
+    """What is recorded of every call, the first and those that go on."""
+    facts = {"kind": kind, "versions": versions(), "command": _command()}
+    return facts | {"data": dict(data or {}), "inputs": _places(inputs)}
 
 
 def _places(inputs: Mapping[str, Path | str | None] | None) -> dict[str, str]:
