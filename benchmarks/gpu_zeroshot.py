@@ -13,7 +13,7 @@ import resource
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -217,7 +217,9 @@ def flatness(lm: CausalLM, title: str, n: int, seconds: float, part: int) -> Non
     )
 
 
-def captum_like(lm: CausalLM, prompt: list[int], batch: int, steps: int = 32) -> np.ndarray:
+def captum_like(
+    lm: CausalLM, prompt: list[int], batch: int, steps: int = 32, labels: Sequence[Sequence[int]] = LABELS
+) -> np.ndarray:
     """What captum's LayerIntegratedGradients on the embedding layer does for one row: label by label, chunk by chunk."""
     table = lm.model.get_input_embeddings()
     nodes, weights = np.polynomial.legendre.leggauss(steps)
@@ -225,7 +227,7 @@ def captum_like(lm: CausalLM, prompt: list[int], batch: int, steps: int = 32) ->
     weights = torch.tensor(weights / 2, device=DEVICE, dtype=torch.float32)
     origin = baseline_vector(lm, "zero")
     total = torch.zeros(len(prompt), device=DEVICE)
-    for label, sign in zip(LABELS, (1, -1), strict=True):
+    for label, sign in zip(labels, (1, -1), strict=True):
         ids = torch.tensor([*prompt, *label[:-1]], device=DEVICE)
         target = torch.tensor(label, device=DEVICE)
         ends = table(ids)

@@ -1,5 +1,6 @@
 """Attributions against captum, against finite differences, and against themselves under every packing."""
 
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from fairwitness.models import plain_pass, tree_attention
 from fairwitness.models.causal_lm import CausalLM
 from fairwitness.models.prompting import Frame, Prompted, prompts
 
-from ..models.tiny_folders import byte_tokenizer
+from ..models.tiny_folders import byte_tokenizer, tiny_folder
 from ..models.tiny_models import tiny_lm
 
 LABELS = [[7], [9, 3, 5]]
@@ -140,6 +141,27 @@ def test_one_row_too_big_fails_alone(lm: CausalLM, monkeypatch: pytest.MonkeyPat
     columns = Explainer(Scorer(), Settings(rule="midpoint", steps=2)).score(["fine", "long " * 14])  # type: ignore[arg-type]
     assert columns["error"][0] is None
     assert "does not fit" in columns["error"][1]
+
+
+def test_scores_in_bfloat16_are_explained_in_float32(tmp_path: Path) -> None:
+    from fairwitness.models.causal_lm import load
+
+    frame = Frame("Rate this: ", " Label:")
+
+    class Scorer:
+        identity: ClassVar[dict[str, Any]] = {}
+        labels, frames = LABELS, [frame]
+        lm = load(str(tiny_folder(tmp_path / "model", initializer_range=0.5)), device="cpu", dtype="bfloat16")
+
+        def prompted(self, texts: Any, wording: int = 0) -> list[Prompted]:
+            return prompts(self.lm, frame, texts, room=120)
+
+    texts = ["a quiet afternoon", "nobody came to the party"]
+    usual, same = (Explainer(Scorer(), Settings(), dtype=dtype).score(texts) for dtype in ("float32", "same"))  # type: ignore[arg-type]
+    assert max(usual["interval_error"]) < 0.05 < min(same["interval_error"])
+    assert usual["converged"] == [True, True]
+    assert same["converged"] == [False, False]
+    assert Scorer.lm.dtype == "bfloat16"
 
 
 @pytest.mark.parametrize("changes", [{"baseline": "noise"}, {"rule": "best"}, {"path": "all"}, {"steps": 0}, {"tolerance": 0.0}])

@@ -8,7 +8,7 @@ import torch
 from transformers import AutoConfig, AutoModelForMaskedLM, AutoModelForSequenceClassification
 
 from fairwitness.errors import InputError, MissingExtraError, ModelError
-from fairwitness.models import loading
+from fairwitness.models import four_bit
 from fairwitness.models.causal_lm import load
 from fairwitness.models.devices import choose_device, choose_dtype
 from fairwitness.models.loading import fingerprint
@@ -134,10 +134,26 @@ def test_what_needs_a_gpu_says_so(folder: Path) -> None:
         load(str(folder), device="cpu", quantize=True)
 
 
+def test_a_gguf_file_is_not_packed_again(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"own number format\. Leave out --quantize"):
+        load(str(tiny_gguf(tmp_path / "t.gguf")), device="cpu", quantize=True)
+
+
+def test_weights_that_lie_there_packed_need_a_gpu_too(tmp_path: Path) -> None:
+    folder = tiny_folder(tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config["quantization_config"] = {"quant_method": "bitsandbytes", "load_in_4bit": True}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(
+        ModelError, match=r"stored in 4 bits needs an NVIDIA GPU \(CUDA\), and this is cpu\. Give the model it was made"
+    ):
+        load(str(folder), device="cpu")
+
+
 def test_four_bits_name_the_extra_that_brings_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "find_spec", lambda package: None)
+    monkeypatch.setattr(four_bit, "find_spec", lambda package: None)
     with pytest.raises(MissingExtraError, match=r"fairwitness\[quantize\]"):
-        loading.four_bits(torch.device("cuda"), "bfloat16")
+        four_bit.arguments(torch.device("cuda"), "bfloat16")
 
 
 def test_devices_and_dtypes() -> None:

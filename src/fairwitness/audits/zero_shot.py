@@ -88,6 +88,8 @@ class ZeroShotConfig(EngineOptions):
     """Go on until the summed interval error is below this share of the difference explained."""
     ig_max_steps: int = 256
     """Stop after this many gradient evaluations; the row is marked as not converged."""
+    ig_dtype: Literal["float32", "same"] = "float32"
+    """Number format of the gradients; same: that of the scores. In bfloat16 hardly any row converges."""
     identity_words: Path | None = None
     """TOML file of identity words by group, instead of the built-in ones."""
     rationale_col: str | None = None

@@ -65,7 +65,7 @@ def settings_of(config: "ZeroShotConfig") -> Settings:
 
 def explain(config: "ZeroShotConfig", scorer: "ZeroShot", predictions: pl.DataFrame) -> AuditResult:
     """Explain the first `ig_rows` rows that have a score. An audit of its own in the run folder, so it may be asked for later."""
-    explainer = Explainer(scorer, settings_of(config))
+    explainer = Explainer(scorer, settings_of(config), dtype=config.ig_dtype)
     out = config.out.with_name(f"{config.out.stem}.ig.parquet")
     lists = read_identity_words(config.identity_words) if config.identity_words else IDENTITY_WORDS
     question = {

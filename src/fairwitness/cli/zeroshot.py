@@ -31,6 +31,8 @@ def zeroshot(config: Annotated[ZeroShotConfig, Parameter(name="*")], *, json: bo
         for reason in reasons(config.out):
             print(reason)
         print(f"predicted positive: {'undefined' if rate is None else format(float(str(rate)), '.1%')}")
+        if told := result.facts.get("explained"):
+            print(f"explained: {told['rows']} rows, of which {told['converged']} converged")
         for path in result.files[1:]:
             if path.suffix != ".png":
                 print(f"  {path}")

@@ -29,16 +29,21 @@ class PromptedScorer(Protocol):
 
 @dataclass(frozen=True)
 class Explainer:
-    """Integrated Gradients of a scorer's margin. `rows_per_part` rows share passes, and are what a killed run loses at most."""
+    """Integrated Gradients of a scorer's margin. `rows_per_part` rows share passes, and are what a killed run loses at most.
+
+    Computed in float32 whatever the scores were computed in (`dtype` "same": in that): the differences along a path are smaller
+    than bfloat16's rounding, so that in bfloat16 hardly any text converges.
+    """
 
     scorer: PromptedScorer
     settings: Settings
     rows_per_part: int = 8
+    dtype: str = "float32"
 
     @property
     def identity(self) -> dict[str, Any]:
         """The scorer's, and how the path is integrated."""
-        return {**self.scorer.identity, "explainer": "integrated_gradients/1", **asdict(self.settings)}
+        return {**self.scorer.identity, "explainer": "integrated_gradients/2", "explained_in": self.dtype, **asdict(self.settings)}
 
     def score(self, items: Sequence[str], /) -> dict[str, Any]:
         """Columns of the attribution table; `score` is f(x), and a row that could not be explained has `error`."""
@@ -46,7 +51,9 @@ class Explainer:
         spans = [text_spans(self.scorer.lm, self.scorer.frames[0], row) if row.error is None else [] for row in rows]
         usable = [k for k, marks in enumerate(spans) if any(marks)]
         prompts = [_prompt(rows[k], spans[k]) for k in usable]
-        answers = dict(zip(usable, self._attribute(prompts), strict=True))
+        lm = self.scorer.lm
+        with lm.computing_in(lm.dtype if self.dtype == "same" else self.dtype, "Give --ig_dtype same (fewer rows will converge)"):
+            answers = dict(zip(usable, self._attribute(prompts), strict=True))
         columns = [self._columns(row, marks, answers.get(k)) for k, (row, marks) in enumerate(zip(rows, spans, strict=True))]
         return {name: [row[name] for row in columns] for name in columns[0]}
 

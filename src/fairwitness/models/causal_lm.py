@@ -12,7 +12,8 @@ rounding (float32: 1e-4). A row that cannot be scored has `error` and no numbers
 Loading is loading.py's; the pass itself is tree_attention.py's, or plain_pass.py's for architectures it does not fit.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from fairwitness.errors import InputError
 from fairwitness.models import packing, plain_pass, tree_attention
 from fairwitness.models.loading import load_parts
 from fairwitness.models.memory import enough_memory, out_of_memory, token_budget
+from fairwitness.models.number_format import compute_in
 
 Item = tuple[Sequence[int], Sequence[Sequence[int]]]
 
@@ -125,6 +127,22 @@ class CausalLM:
                 self._heads.pop(next(iter(self._heads)))
             self._heads[key] = tree_attention.hear(self.model, key, self.device)
         return self._heads[key]
+
+    @contextmanager
+    def computing_in(self, number: str, advice: str) -> Iterator[None]:
+        """Another number format inside, with the same weights; `advice` is what to do where they do not fit in it."""
+        if number == self.dtype:
+            yield
+            return
+        usual, heads = self.dtype, self._heads
+        try:
+            with enough_memory(f"'{self.name}' in {number}", self.device, advice):
+                compute_in(self.model, number)
+            self.dtype, self._heads = number, {}
+            yield
+        finally:
+            compute_in(self.model, usual)
+            self.dtype, self._heads = usual, heads
 
     def _refusal(self, item: Item) -> Scored:
         prefix, continuations = item
@@ -230,7 +248,9 @@ class CausalLM:
 def load(name: str, *, device: str = "auto", dtype: str = "auto", quantize: bool = False, token_budget: int = 0) -> CausalLM:
     """Load a causal language model by built-in name, hub name, folder or GGUF file. See loading.py for what can go wrong."""
     parts = load_parts(name, device=device, dtype=dtype, quantize=quantize)
-    return CausalLM(parts.model, parts.tokenizer, name, parts.device, parts.dtype, quantized=quantize, token_budget=token_budget)
+    return CausalLM(
+        parts.model, parts.tokenizer, name, parts.device, parts.dtype, quantized=parts.quantized, token_budget=token_budget
+    )
 
 
 def _length(item: Item) -> int:

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import silu
 
+from fairwitness.models.compiling import compiled
+
 
 def fuse_gates(model: Any) -> int:
     """Replace the forward of every block that fits; return how many were replaced."""
@@ -42,5 +44,4 @@ def _gated(gate: Tensor, up: Tensor) -> Tensor:
 
 @cache
 def _compiled() -> Callable[[Tensor, Tensor], Tensor]:
-    compiled: Callable[[Tensor, Tensor], Tensor] = torch.compile(lambda gate, up: silu(gate) * up)
-    return compiled
+    return compiled(lambda gate, up: silu(gate) * up)

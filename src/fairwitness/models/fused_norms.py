@@ -25,9 +25,10 @@ def fuse_norms(model: Any) -> int:
 
 
 def _fused(module: Any, epsilon: float, shift: float) -> Any:
-    weight = module.weight + shift if shift else module.weight
+    own = module.weight + shift if shift else module.weight
 
     def forward(states: Tensor) -> Tensor:
+        weight = own if own.dtype == states.dtype else own.to(states.dtype)
         if states.requires_grad and not states.is_cuda and states.dtype == torch.float32 and not weight.requires_grad:
             slow: Tensor = _Norm.apply(states, weight, epsilon)  # type: ignore[no-untyped-call]
             return slow

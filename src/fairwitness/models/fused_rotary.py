@@ -16,6 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fairwitness.models.compiling import compiled
+
 NAME = "apply_rotary_pos_emb"
 
 Rotary = Callable[..., tuple[Tensor, Tensor]]
@@ -40,13 +42,12 @@ def _fused(plain: Rotary) -> Rotary:
     in_place = _agrees(plain)
 
     @cache
-    def compiled() -> Rotary:  # only when a GPU asks: torch's compiler takes seconds to import
-        fast: Rotary = torch.compile(plain)
-        return fast
+    def fast() -> Rotary:  # only when a GPU asks: torch's compiler takes seconds to import
+        return compiled(plain)
 
     def rotary(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, *others: Any, **named: Any) -> tuple[Tensor, Tensor]:
         if q.is_cuda:
-            return compiled()(q, k, cos, sin, *others, **named)
+            return fast()(q, k, cos, sin, *others, **named)
         # Where the angles are narrower than the states, only a part of each is turned.
         if not in_place or cos.requires_grad or cos.shape[-1] != q.shape[-1] or others or named:
             return plain(q, k, cos, sin, *others, **named)

