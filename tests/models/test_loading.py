@@ -145,7 +145,7 @@ def test_weights_that_lie_there_packed_need_a_gpu_too(tmp_path: Path) -> None:
     config["quantization_config"] = {"quant_method": "bitsandbytes", "load_in_4bit": True}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     with pytest.raises(
-        ModelError, match=r"stored in 4 bits needs an NVIDIA GPU \(CUDA\), and this is cpu\. Give the model it was made"
+        ModelError, match=r"packed by bitsandbytes needs an NVIDIA GPU \(CUDA\), and this is cpu\. Give the model it was made"
     ):
         load(str(folder), device="cpu")
 

@@ -28,7 +28,7 @@ def is_packed(config: Any) -> bool:
 
 def arguments(place: torch.device, number: str, *, packed: bool = False) -> dict[str, Any]:
     """What `from_pretrained` is to be given; refused where that cannot be. `packed`: the weights lie there in 4 bits already."""
-    what = "A model stored in 4 bits" if packed else "--quantize"
+    what = "A model packed by bitsandbytes" if packed else "--quantize"
     if place.type != "cuda":
         hint = "Give the model it was made from" if packed else "Leave it out"
         raise ModelError(f"{what} needs an NVIDIA GPU (CUDA), and this is {place}. {hint}, or use a GGUF file or a smaller model.")
