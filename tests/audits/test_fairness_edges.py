@@ -113,3 +113,17 @@ def test_the_python_call_checks_what_the_command_checks() -> None:
         fw.group_fairness(table, label="y", pred="p", groups=["g"], missing="foo")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="names of columns"):
         fw.group_fairness(table, label="y", pred="p", flags=np.zeros((40, 2)))
+
+
+def test_a_spread_is_of_the_values_that_are_listed() -> None:
+    """The released treatment equality sums over the groups before, a small one too; its spread must not be of other values."""
+    rng = np.random.default_rng(4)
+    truth, group = rng.integers(0, 2, 60), np.repeat(["a", "b", "c"], [6, 24, 30])
+    pred = np.where(rng.random(60) < 0.6, truth, 1 - truth)
+    truth[:6], pred[:6] = 1, [0, 1, 1, 1, 1, 1]
+    found = fw.group_fairness(label=truth, pred=pred, groups={"g": group}, min_group_size=10).multigroup
+    large = pl.col("group").is_in(["b", "c"])
+    for name in ("treatment_equality_selected", "treatment_equality_fp_over_fn", "overall_accuracy_equality"):
+        listed = found.filter((pl.col("metric") == name) & large).group_by("class", maintain_order=True).agg("value")
+        spreads = found.filter(pl.col("metric") == f"{name}_spread")["value"].to_list()
+        assert spreads == [pytest.approx(abs(one - other)) for one, other in listed["value"].to_list()]

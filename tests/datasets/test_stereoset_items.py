@@ -127,6 +127,13 @@ def test_predictions_plain_and_gzipped(tmp_path: Path) -> None:
     assert plain["score"].null_count() == 1
 
 
+def test_a_prediction_listed_again_says_nothing_new(tmp_path: Path) -> None:
+    twice = {"id": "a", "score": 0.5}
+    content = {"intrasentence": [twice, {"id": "b", "score": 0.5}], "intersentence": [twice]}
+    (tmp_path / "p.json").write_text(json.dumps(content))
+    assert read_predictions(tmp_path / "p.json").rows() == [("intrasentence", "a", 0.5), ("intrasentence", "b", 0.5)]
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

@@ -15,6 +15,12 @@ BOTH = torch.from_numpy(np.concatenate([EDGES, EDGES[::-1]], axis=1))
 GRAPH = normalised(EDGES, 6)
 
 
+def test_an_edge_counts_once_however_it_is_named() -> None:
+    loops = np.array([[2, 5], [2, 5]])
+    named = np.concatenate([EDGES[::-1], EDGES, loops, EDGES[:, :2]], axis=1)
+    torch.testing.assert_close(normalised(named, 6).matrix.to_dense(), GRAPH.matrix.to_dense())
+
+
 @pytest.mark.parametrize("layer", GRAPH_LAYERS)
 @pytest.mark.parametrize("raw", [False, True])
 def test_every_layer_learns(layer: str, raw: bool) -> None:

@@ -115,6 +115,16 @@ def test_a_node_without_edges_keeps_its_own_features() -> None:
     torch.testing.assert_close(out, alpha * layer.a_linears[0].bias + (1 - alpha) * h["user"][40])
 
 
+def test_a_batch_of_users_without_edges_and_a_relation_without_any() -> None:
+    graph = shop()
+    edges = graph.edges | {("user", "return", "item"): np.empty((2, 0), int)}
+    lonely = Relations({"user": 43, "item": 25}, edges, "user", "item", graph.attributes)
+    model = RHGN(RHGNSettings(n_inp=8, n_hid=8, n_heads=2), lonely, 3).eval()
+    whole = full_block(lonely)
+    blocks = batch_blocks(incoming(lonely), lonely.counts, {"user": np.array([41, 42])}, [None, None], np.random.default_rng(0))
+    torch.testing.assert_close(model(blocks), model([whole, whole])[[41, 42]])
+
+
 def test_all_attributes_matter() -> None:
     """The published model of users and items reads one attribute three times; here each is read."""
     graph = shop()

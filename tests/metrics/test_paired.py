@@ -103,6 +103,12 @@ def test_worst_units() -> None:
     assert worst_units(values, 2) == [(1, pytest.approx(0.8), 0, 1), (0, pytest.approx(0.1), 1, 0)]
 
 
+def test_the_interval_of_a_mean_stays_where_scores_can_be() -> None:
+    table = summary(np.array([[0.0, 0.9], [0.6, 1.0]]), ["a", "b"])
+    assert table["low"].to_list()[0] == 0
+    assert table["high"].to_list()[1] == 1
+
+
 def test_intervals_of_few_pairs_hold_the_truth_too() -> None:
     """The plain bootstrap of five values covers some 80 %."""
     drawn = np.random.default_rng(3).normal(0.2, 0.1, size=(5, 2000))

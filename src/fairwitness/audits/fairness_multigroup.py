@@ -11,7 +11,7 @@ import polars as pl
 from fairwitness.audits.fairness_tables import Settings
 from fairwitness.errors import InputError, listing, suggestion
 from fairwitness.metrics.combined import spread_interval
-from fairwitness.metrics.counts import MEMBER, NONMEMBER, Counts
+from fairwitness.metrics.counts import MEMBER, NONMEMBER, Counts, IntArray
 from fairwitness.metrics.gaps import earlier_binary, earlier_binary_intervals
 from fairwitness.metrics.multigroup import BY_CLASS, METRICS, SHARES, OneAgainstRest, interval, one_against_rest, share, spread
 from fairwitness.metrics.rates import FloatArray
@@ -91,9 +91,10 @@ def _spreads_of(
     """The spread of every class, or the one of a metric without classes; behind one that is tested what it could have shown."""
     kept = np.flatnonzero(counts.sizes >= settings.min_group_size)
     large = cells[:, kept]
-    values = np.atleast_2d(METRICS[name](large))
+    # Of the values as they are listed: some depend on which other groups are there, so they are not made anew for the large ones.
+    values = np.atleast_2d(METRICS[name](cells))[:, kept]
     found = spread(values)
-    low, high = spread_interval(values, partial(_ends, name, large), confidence=settings.confidence)
+    low, high = spread_interval(values, partial(_ends, name, cells, kept), confidence=settings.confidence)
     n = np.atleast_2d(support(name, large)).sum(axis=-1)
     chances = _chances(name, large, settings) if name in _TESTED else None
     for m, class_ in enumerate(_classes_of(name, counts)):
@@ -107,9 +108,9 @@ def _spreads_of(
             yield _row(f"{name}_min_detectable", counts.attribute, class_, pair, smallest, np.nan, np.nan, rows), None
 
 
-def _ends(name: str, cells: OneAgainstRest, confidence: Any) -> tuple[FloatArray, FloatArray]:
+def _ends(name: str, cells: OneAgainstRest, kept: IntArray, confidence: Any) -> tuple[FloatArray, FloatArray]:
     low, high = interval(name, cells, confidence=confidence)
-    return np.atleast_2d(low), np.atleast_2d(high)
+    return np.atleast_2d(low)[:, kept], np.atleast_2d(high)[:, kept]
 
 
 def _chances(name: str, cells: OneAgainstRest, settings: Settings) -> FloatArray:

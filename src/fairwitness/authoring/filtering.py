@@ -213,7 +213,8 @@ def _chosen(schema: Schema, rows: Sequence[Row], values: NDArray[np.float64], co
             best = most_variable_of_each(units, values[places], config.num_generations_per_context)
         chosen += [places[place] for place in best]
     if config.selection == "published" and config.num_extra_ambiguous_samples:
-        rest = [place for place in range(len(rows)) if place not in set(chosen)]
+        taken = set(chosen)
+        rest = [place for place in range(len(rows)) if place not in taken]
         chosen += [rest[place] for place in most_variable(values[rest], config.num_extra_ambiguous_samples)]
     return chosen
 

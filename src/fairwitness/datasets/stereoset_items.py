@@ -98,7 +98,9 @@ def read_predictions(path: Path | str) -> pl.DataFrame:
     content = read_json(Path(path))
     known = _subsets_held(content, path)
     rows = [(subset, *_prediction(entry, subset, path)) for subset in known for entry in content[subset]]
-    frame = pl.DataFrame(rows, schema={"subset": pl.String, "id": pl.String, "score": pl.Float64}, orient="row")
+    # An id that is listed again with the same score says nothing new; two scores for one id would be a choice.
+    held = pl.DataFrame(rows, schema={"subset": pl.String, "id": pl.String, "score": pl.Float64}, orient="row")
+    frame = held.unique(["id", "score"], keep="first", maintain_order=True)
     twice = frame.filter(pl.col("id").is_duplicated())["id"].unique(maintain_order=True).to_list()
     if twice:
         raise InputError(f"{path} scores {len(twice)} ids more than once: {listing(twice, 5)}. Keep one score per sentence.")

@@ -73,7 +73,8 @@ def product(matrix: Tensor, features: Tensor) -> Tensor:
 
 
 def normalised(edges: Array, n_users: int) -> Adjacency:
-    """Â from undirected edges [2, E] over rows 0…n−1, each pair once and no self edges.
+    """Â from undirected edges [2, E] over rows 0…n−1. A pair counts once, whichever way and however often it is named; so does
+    a user's self loop.
 
     >>> normalised(np.array([[0], [1]]), 3).matrix.to_dense()
     tensor([[0.5000, 0.5000, 0.0000],
@@ -83,6 +84,8 @@ def normalised(edges: Array, n_users: int) -> Adjacency:
     loops = np.arange(n_users, dtype=np.int64)
     keys = np.concatenate([edges[0] * n_users + edges[1], edges[1] * n_users + edges[0], loops * n_users + loops])
     keys.sort()
+    if (keys[1:] == keys[:-1]).any():
+        keys = np.unique(keys)
     rows, columns = keys // n_users, keys % n_users
     del keys
     degree = np.bincount(rows, minlength=n_users)

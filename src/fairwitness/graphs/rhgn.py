@@ -75,7 +75,7 @@ class RHGNLayer(nn.Module):
         key = self._related(self.k_linears[self.types[source_kind]], h[source_kind], self.relation_att[index])
         value = self._related(self.v_linears[self.types[source_kind]], h[source_kind], self.relation_msg[index])
         # Rows are gathered flat: index_select of matrices is several times faster than indexing, both ways.
-        scores = (query.index_select(0, target) * key.index_select(0, source)).view(-1, self.heads, self.depth).sum(dim=-1)
+        scores = (query.index_select(0, target) * key.index_select(0, source)).view(len(source), self.heads, self.depth).sum(dim=-1)
         return attend(scores, value.index_select(0, source), target, n)
 
     def _scale(self, index: int) -> Tensor:
@@ -84,18 +84,20 @@ class RHGNLayer(nn.Module):
 
     def _related(self, linear: nn.Module, h: Tensor, matrix: Tensor) -> Tensor:
         """The linear map followed by the relation's map of each head."""
-        return torch.einsum("nhd,hde->nhe", linear(h).view(-1, self.heads, self.depth), matrix).flatten(1)
+        return torch.einsum("nhd,hde->nhe", linear(h).view(len(h), self.heads, self.depth), matrix).flatten(1)
 
 
 def attend(scores: Tensor, values: Tensor, target: Tensor, n: int) -> Tensor:
     """Σ over each target's edges of softmax(scores)·values, per head: [n, heads · depth]. Zero where there is no edge."""
     heads = scores.shape[1]
+    # Said in full: a shape with -1 cannot be guessed where a relation has no edge, or a batch no target of the type.
+    depth = values.shape[1] // heads
     spread = target[:, None].expand_as(scores)
     highest = scores.new_zeros(n, heads).scatter_reduce(0, spread, scores.detach(), "amax", include_self=False)
     weights = torch.exp(scores - highest.index_select(0, target))
     total = scores.new_zeros(n, heads).index_add(0, target, weights)
-    weighted = (weights.unsqueeze(-1) * values.view(len(values), heads, -1)).flatten(1)
-    summed = values.new_zeros(n, values.shape[1]).index_add(0, target, weighted).view(n, heads, -1)
+    weighted = (weights.unsqueeze(-1) * values.view(len(values), heads, depth)).flatten(1)
+    summed = values.new_zeros(n, values.shape[1]).index_add(0, target, weighted).view(n, heads, depth)
     return (summed / torch.where(total > 0, total, torch.ones_like(total)).unsqueeze(-1)).flatten(1)
 
 

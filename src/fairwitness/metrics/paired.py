@@ -41,7 +41,8 @@ def summary(values: Array, roles: Sequence[str], how: Comparison | None = None) 
     [('a', 2, 0, 0.2, 0.1, 0.3), ('b', 1, 1, 0.3, 0.3, 0.3)]
     """
     how = how or Comparison()
-    low, high = bootstrap_means(values, how)
+    # Scores lie in [0, 1], and so does their mean; the interval of a difference may reach further.
+    low, high = np.clip(bootstrap_means(values, how), 0, 1)
     counts = np.sum(~np.isnan(values), axis=0)
     columns = [values[~np.isnan(values[:, index]), index] for index in range(len(roles))]
     return pl.DataFrame(
