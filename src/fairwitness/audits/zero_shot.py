@@ -19,6 +19,7 @@ from fairwitness.engine.choose import map_parts
 from fairwitness.engine.options import EngineOptions, check_engine, runs_here
 from fairwitness.errors import InputError, listing
 from fairwitness.files import file_hash, require_file
+from fairwitness.options import require_config
 from fairwitness.progress import progress, say
 from fairwitness.runs import Run, open_run
 from fairwitness.scorers.zero_shot import ZeroShot
@@ -117,6 +118,7 @@ class ZeroShotConfig(EngineOptions):
 
 def zero_shot(config: ZeroShotConfig) -> AuditResult:
     """Score a file of texts as `config` says, write the predictions to `config.out`, and explain some of them if asked."""
+    require_config(config, ZeroShotConfig)
     _validate(config)
     scorer = config.scorer()
     scored = _scored(config, scorer)
