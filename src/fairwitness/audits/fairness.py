@@ -375,10 +375,10 @@ def _check(reading: Reading, settings: Settings) -> None:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise InputError(f"{option} names '{twice[0]}' twice.")
-    clash = {BACKGROUND, OVERALL} & {*reading.flags, *reading.groups}
-    if clash or {*reading.flags} & {*reading.groups}:
-        name = sorted(clash or {*reading.flags} & {*reading.groups})[0]
-        raise InputError(f"'{name}' cannot be used here: it is the name of another attribute of this audit. Rename the column.")
+    if both := sorted({*reading.flags} & {*reading.groups}):
+        raise InputError(f"'{both[0]}' is named in --id_cols and in --group_cols. Name it in one of them.")
+    if clash := sorted({BACKGROUND, OVERALL} & {*reading.flags, *reading.groups}):
+        raise InputError(f"'{clash[0]}' is the name of another attribute of this audit. Rename the column.")
     if reading.positive_label not in (0, 1):
         raise InputError(f"--positive_label is {reading.positive_label}; 0 or 1 was expected.")
     if reading.pred is None and reading.score_threshold is None:
