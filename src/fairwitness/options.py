@@ -28,7 +28,7 @@ def require_config(config: object, kind: type[Options]) -> None:
 
 
 @cache
-def _kinds(config: type[Options]) -> dict[str, Any]:
+def _kinds(config: type) -> dict[str, Any]:
     return get_type_hints(config)
 
 
