@@ -34,7 +34,7 @@ class ZeroShotConfig(EngineOptions):
     text_col: str
     """Column that holds the text."""
     task: str
-    """toxicity, hate, offense, or a .toml file with positive, negative and prompt."""
+    """toxicity, hate, offense, toxicity-examples (with worked examples), or a .toml file with positive, negative and prompt."""
     out: Path
     """Where the predictions go (.parquet, .csv, …); its folder becomes the run's folder."""
     model: str = "smollm2"
