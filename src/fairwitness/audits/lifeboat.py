@@ -96,7 +96,7 @@ class CompareConfig(ServiceOptions, EngineOptions):
 
     in_: Path
     """The texts: the output of `expand`, or your own."""
-    scorers: tuple[str, ...] = ("profanity",)
+    scorers: tuple[str, ...] = ()
     """Two or more scorers."""
     out: Path = Path("counterfactual/compared.parquet")
     """One row a text, one column a scorer."""
