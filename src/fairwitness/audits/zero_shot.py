@@ -225,7 +225,7 @@ def _rows_asked(config: ZeroShotConfig) -> int:
 
 
 def _prior_shifts(config: ZeroShotConfig, scorer: ZeroShot, run: Run, advance: Any) -> dict[str, float]:
-    """For each wording the score above which a share of `base_rate` of the rows lies. The parts stay on disk for a second walk."""
+    """For each wording, what brings a share of `base_rate` of the rows above the threshold. The parts stay on disk for another walk."""
     assert config.base_rate is not None
     seen: dict[str, list[np.ndarray]] = {name: [np.zeros(0)] for name in _score_columns(config)}
     for part in map_parts(scorer, _texts(config, scorer), run.parts, options=config, advance=advance):
@@ -233,7 +233,8 @@ def _prior_shifts(config: ZeroShotConfig, scorer: ZeroShot, run: Run, advance: A
         for name in seen if fine.height else ():
             seen[name].append(fine[name].to_numpy())
     every = {name: np.concatenate(values) for name, values in seen.items()}
-    return {name: float(np.quantile(values, 1 - config.base_rate)) for name, values in every.items() if len(values)}
+    ends = {name: float(np.quantile(values, 1 - config.base_rate)) for name, values in every.items() if len(values)}
+    return {name: end - config.threshold for name, end in ends.items()}
 
 
 def _score_columns(config: ZeroShotConfig) -> list[str]:

@@ -92,7 +92,7 @@ def _gap_chart(gaps: pl.DataFrame, name: str) -> IntervalChart | None:
         Interval(r["attribute"], r["value"], r["low"], r["high"], r["n"], muted=not _is_clear(r))
         for r in ordered.iter_rows(named=True)
     ]
-    legend = "Dots are values, bars 95 % intervals, the dashed line is no difference. Hollow: no clear difference."
+    legend = "Dots are values, bars 95 % intervals, the dashed line is no difference. Hollow: not clear, adjusted for all tests."
     return IntervalChart(f"{name}, by identity", lines, f"{name} (identity named − not named)", note=cut, legend=legend)
 
 
