@@ -50,7 +50,7 @@ class AnalyzeConfig(Options):
     worst: int = 10
     """How many of the worst templates are listed for each category."""
     charts: bool = True
-    """Draw the charts and the page."""
+    """Draw the charts and the page; --charts False leaves them out."""
     restart: bool = False
     """Start over even if the folder holds another question's results."""
 
@@ -98,7 +98,7 @@ class CounterfactualConfig(ServiceOptions, EngineOptions):
     seed: int = 0
     """Seed of the resampling."""
     charts: bool = True
-    """Draw the charts and the page."""
+    """Draw the charts and the page; --charts False leaves them out."""
     restart: bool = False
     """Start over even if the folder holds another question's results."""
 

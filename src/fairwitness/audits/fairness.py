@@ -103,7 +103,7 @@ class FairnessConfig(ClusterOptions):
     """Seed of bootstrap and permutation."""
 
     charts: bool = True
-    """Draw the charts (write `charts = false` in a --config file to leave them out)."""
+    """Draw the charts; --charts False leaves them out."""
 
     restart: bool = False
     """Start over where --out holds another question's answer."""

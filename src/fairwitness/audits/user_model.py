@@ -209,7 +209,7 @@ class UserModelConfig(Options):
     """Seconds between checkpoints."""
 
     charts: bool = True
-    """Draw the charts (write `charts = false` in a --config file to leave them out)."""
+    """Draw the charts; --charts False leaves them out."""
 
     restart: bool = False
     """Start over where --out holds another question's answer."""

@@ -225,7 +225,7 @@ def _rows_asked(config: ZeroShotConfig) -> int:
 
 
 def _prior_shifts(config: ZeroShotConfig, scorer: ZeroShot, run: Run, advance: Any) -> dict[str, float]:
-    """For each wording, what brings a share of `base_rate` of the rows above the threshold. The parts stay on disk for another walk."""
+    """For each wording, what brings `base_rate` of the rows above the threshold. The parts stay on disk for a second walk."""
     assert config.base_rate is not None
     seen: dict[str, list[np.ndarray]] = {name: [np.zeros(0)] for name in _score_columns(config)}
     for part in map_parts(scorer, _texts(config, scorer), run.parts, options=config, advance=advance):
