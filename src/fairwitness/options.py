@@ -4,7 +4,6 @@ A path may be given as text and a list of names as a list or as one name. Whethe
 """
 
 import os
-from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -16,7 +15,7 @@ class Options:
     """The base of every config: fields that hold paths and lists hold nothing else."""
 
     def __post_init__(self) -> None:
-        for name, kind in _kinds(type(self)).items():
+        for name, kind in get_type_hints(type(self)).items():
             object.__setattr__(self, name, _settled(name, kind, getattr(self, name)))
 
 
@@ -25,11 +24,6 @@ def require_config(config: object, kind: type[Options]) -> None:
     if not isinstance(config, kind):
         name = kind.__name__
         raise InputError(f"A {name} was expected, not {_article(config)}. Make one with its options by name: {name}(…).")
-
-
-@cache
-def _kinds(config: type) -> dict[str, Any]:
-    return get_type_hints(config)
 
 
 def _settled(name: str, kind: Any, given: Any) -> Any:

@@ -29,8 +29,9 @@ def render(report: Report) -> str:
 
 def caption(block: IntervalChart | HeatMap) -> str:
     """What stands under a drawing: its note, and how to read it where there is something to see."""
-    drawn = isinstance(block, IntervalChart) and any(defined(line.value) for line in block.lines)
-    return " ".join(filter(None, [block.note, block.legend if drawn else ""]))
+    if isinstance(block, IntervalChart) and any(defined(line.value) for line in block.lines):
+        return " ".join(filter(None, (block.note, block.legend)))
+    return block.note
 
 
 def _pictures_shown(report: Report) -> set[int]:
