@@ -27,10 +27,10 @@ def require_config(config: object, kind: type[Options]) -> None:
 
 
 def _settled(name: str, kind: Any, given: Any) -> Any:
-    if kind is Path or Path in get_args(kind):
-        return _path(name, given, optional=kind is not Path)
     if get_origin(kind) is tuple:
         return _several(name, given)
+    if kind is Path or Path in get_args(kind):
+        return _path(name, given, optional=kind is not Path)
     return os.fspath(given) if kind is str and isinstance(given, Path) else given
 
 
