@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "fairwitness"
 
 LEVELS = [
-    ["errors", "files", "version", "progress", "csv_blocks", "tables", "in_memory", "places", "parts"],
+    ["errors", "files", "version", "progress", "csv_blocks", "tables", "in_memory", "places", "options", "parts"],
     ["registry", "runs"],
     ["datasets", "models", "graphs", "metrics", "report"],
     ["scorers", "explain", "engine"],

@@ -174,6 +174,8 @@ def test_a_wrong_column_names_the_near_one_and_the_flag() -> None:
         tables.require_columns(["comment_text", "target"], ["comment_txt"], "data.csv", flag="--text_col")
     with pytest.raises(InputError, match=r"Column 'zzz' is not in data.csv. It has: a.$"):
         tables.require_columns(["a"], ["zzz"], "data.csv")
+    with pytest.raises(InputError, match=r"It has: a. Name one of them with --pred_col\."):
+        tables.require_columns(["a"], ["zzz"], "data.csv", flag="--pred_col")
 
 
 def test_reading_some_columns_and_rows(tmp_path: Path) -> None:

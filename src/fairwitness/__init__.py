@@ -12,6 +12,7 @@ from fairwitness.version import __version__
 _PUBLIC = {
     "audit_fairness": "fairwitness.audits.fairness",
     "compare": "fairwitness.audits.compare",
+    "CompareConfig": "fairwitness.audits.compare",
     "counterfactual": "fairwitness.audits.counterfactual",
     "CounterfactualConfig": "fairwitness.audits.counterfactual",
     "crows": "fairwitness.audits.crows",
@@ -28,9 +29,12 @@ _PUBLIC = {
     "UserModelConfig": "fairwitness.audits.user_model",
     "zero_shot": "fairwitness.audits.zero_shot",
     "ZeroShotConfig": "fairwitness.audits.zero_shot",
+    "ContextsConfig": "fairwitness.authoring.contexts",
     "generate_contexts": "fairwitness.authoring.contexts",
     "generate_sentences": "fairwitness.authoring.sentences",
+    "SentencesConfig": "fairwitness.authoring.sentences",
     "train_filter": "fairwitness.authoring.filter_training",
+    "TrainFilterConfig": "fairwitness.authoring.filter_training",
     "estimated_max_variability": "fairwitness.authoring.variability",
     "krippendorff_alpha": "fairwitness.metrics.agreement",
 }

@@ -20,9 +20,9 @@ def as_frame(table: Any) -> pl.DataFrame:
         return tables.read(table)
     if isinstance(table, dict):
         return pl.DataFrame([as_column(str(name), column) for name, column in table.items()])
-    if _is_pandas(table):
+    if _is_pandas(table) and hasattr(table, "columns"):
         return _from_pandas(table)
-    if hasattr(table, "__arrow_c_stream__"):
+    if hasattr(table, "__arrow_c_stream__") and not isinstance(table, pl.Series) and not _is_pandas(table):
         return pl.DataFrame(table)
     raise InputError(f"A table was expected (polars, pandas, pyarrow, a dict of columns or a path), not {type(table).__name__}.")
 

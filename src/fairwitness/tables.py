@@ -144,8 +144,9 @@ def require_columns(present: Iterable[str], wanted: Iterable[str], where: Path |
         if column in present:
             continue
         hint = suggestion(column, present)
-        if hint and flag:
-            hint = hint.replace("'", "").replace("Did you mean ", f"Did you mean {flag} ")
+        if flag:
+            near = hint.replace("'", "").replace("Did you mean ", f"Did you mean {flag} ")
+            hint = near or f" Name one of them with {flag}."
         raise InputError(f"Column '{column}' is not in {where}. It has: {listing(present)}.{hint}")
 
 

@@ -361,7 +361,7 @@ def test_labels_that_do_not_match(tmp_path: Path) -> None:
         ({"label": "age"}, "holds text"),
         ({"confidence": 95}, "between 0 and 1"),
         ({"min_group_size": 0}, "at least 1"),
-        ({"groups": ["male"]}, "another attribute"),
+        ({"groups": ["male"]}, "in --id_cols and in --group_cols"),
     ],
 )
 def test_what_is_refused(change: dict[str, object], words: str) -> None:

@@ -143,6 +143,7 @@ def test_normalize_calibrate_threshold_and_prior(folder: Path, table: Path) -> N
     np.testing.assert_allclose(scores(calibrate="content-free")["score"].drop_nulls(), shifted, atol=1e-3)
     half = scores(calibrate="prior", base_rate=0.5)
     assert half["pred"].sum() == 3
+    assert scores(calibrate="prior", base_rate=0.5, threshold=2.5)["pred"].sum() == 3
     middle = float(plain["score"].drop_nulls().sort()[3])
     assert scores(threshold=middle)["pred"].sum() == 2
 

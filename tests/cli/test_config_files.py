@@ -40,8 +40,12 @@ def options_of(verb: str) -> dict[str, tuple[str | None, Any, Any]]:
 
 
 def positionals_of(verb: str) -> list[str]:
-    kinds = inspect.signature(function_of(verb)).parameters.values()
-    return [f"place{number}" for number, one in enumerate(kinds) if one.kind is inspect.Parameter.POSITIONAL_ONLY]
+    given = inspect.signature(function_of(verb)).parameters.values()
+    places = [one.annotation for one in given if one.kind is inspect.Parameter.POSITIONAL_ONLY]
+    return [
+        typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Literal else f"place{number}"
+        for number, hint in enumerate(places)
+    ]
 
 
 def _without_none(hint: Any) -> Any:

@@ -30,6 +30,7 @@ def test_any_text_is_drawn(kind: str, tmp_path: Path) -> None:
     assert "<script" not in page
     assert 'dir="auto"' in page
     assert "NOT CONVERGED" in page
+    assert page.index("Content warning") < page.index('class="words"')
 
 
 def test_all_zero_values_are_white(tmp_path: Path) -> None:

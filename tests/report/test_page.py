@@ -5,6 +5,10 @@ from importlib.resources import files
 
 import pytest
 
+from fairwitness.report.content import Interval, IntervalChart, Report, Section, Table
+from fairwitness.report.markdown import render as markdown
+from fairwitness.report.page import render
+
 PAGES = ("report/templates/report.html", "web/templates/base.html")
 
 
@@ -42,3 +46,24 @@ def test_words_can_be_read(name: str) -> None:
 def test_nothing_is_fetched(name: str) -> None:
     text = files("fairwitness").joinpath(name).read_text(encoding="utf-8")
     assert not re.findall(r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}", text)
+
+
+def test_how_to_read_a_drawing_is_said_where_there_is_one() -> None:
+    seen, empty = Interval("a", 0.1, 0.0, 0.2, 30), Interval("b", None, None, None, 3)
+    charts = [
+        IntervalChart(line.label, [line], "gap", note=f"Note {line.label}.", legend=f"Hollow {line.label}.")
+        for line in (seen, empty)
+    ]
+    report = Report("t", [Section("s", blocks=charts)])
+    page, text = render(report), markdown(report)
+    assert "Note a. Hollow a." in page
+    assert "Note b." in page
+    assert "Hollow b." not in page
+    assert "Note a." in text
+    assert "Hollow" not in text
+
+
+def test_a_heading_stands_over_its_numbers_where_the_first_cell_is_empty() -> None:
+    page = render(Report("t", [Section("s", blocks=[Table("x", ["name", "auc"], [["women", None], ["men", 0.5]])])]))
+    assert re.search(r'<th scope="col" class="n"><button[^>]*>auc<', page)
+    assert re.search(r'<th scope="col"><button[^>]*>name<', page)

@@ -60,6 +60,12 @@ def test_a_script_is_shown_as_text(store: AnnotationStore) -> None:
     assert "unsafe-inline" not in policy
 
 
+def test_the_first_text_comes_after_the_warning(store: AnnotationStore) -> None:
+    page = visitor(store, "ann").get("/").text
+    assert page.count("Content warning") == 1
+    assert page.index("Content warning") < page.index("<article>")
+
+
 def test_session_cookie_is_out_of_reach(store: AnnotationStore) -> None:
     token = store.add_annotator("ann")
     client = TestClient(application(store), base_url="http://localhost")

@@ -22,6 +22,7 @@ from fairwitness.metrics.change import Change, interval_change, paired_changes, 
 from fairwitness.metrics.counts import MEMBER, NONMEMBER, Counts, IntArray, ordered
 from fairwitness.metrics.significance import benjamini_hochberg
 from fairwitness.metrics.spread_change import SpreadChange, paired_spread_changes, unpaired_spread_changes
+from fairwitness.options import Options, require_config
 from fairwitness.report.comparison_section import section
 from fairwitness.report.content import Section
 from fairwitness.report.recorded import Recorded, recorded_in
@@ -32,7 +33,7 @@ _BINARY = (NONMEMBER, MEMBER)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareConfig:
+class CompareConfig(Options):
     """How two runs are compared."""
 
     replicates: int = 1000
@@ -43,7 +44,7 @@ class CompareConfig:
     """Confidence of the intervals."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CompareResult(AuditResult):
     """One table, `changes`: a row for each measurement that both runs have."""
 
@@ -54,7 +55,9 @@ class CompareResult(AuditResult):
 
 def compare(a: Path, b: Path, config: CompareConfig | None = None) -> CompareResult:
     """Compare two run folders. Rows: metric, attribute, group, class, before, after, change, low, high, p, p_adjusted, verdict."""
-    config = _checked(config or CompareConfig())
+    config = CompareConfig() if config is None else config
+    require_config(config, CompareConfig)
+    _check(config)
     pairs = _matching(recorded_in(a), recorded_in(b), a, b)
     rows: list[dict[str, Any]] = []
     how, matched = {}, {}
@@ -72,12 +75,11 @@ def compare(a: Path, b: Path, config: CompareConfig | None = None) -> CompareRes
     return CompareResult({"changes": table}, {"a": str(a), "b": str(b), "how": how, "matched": matched})
 
 
-def _checked(config: CompareConfig) -> CompareConfig:
+def _check(config: CompareConfig) -> None:
     if config.replicates < 1 or config.seed < 0:
         raise InputError("--replicates must be at least 1, and --seed at least 0.")
     if not 0 < config.confidence < 1:
         raise InputError(f"--confidence is {config.confidence:g}; a number between 0 and 1 was expected, such as 0.95.")
-    return config
 
 
 def _verdict() -> pl.Expr:

@@ -24,6 +24,7 @@ from fairwitness.engine.options import EngineOptions
 from fairwitness.errors import InputError
 from fairwitness.files import file_hash
 from fairwitness.metrics.paired import EPSILON, Comparison
+from fairwitness.options import Options, require_config
 from fairwitness.scorers.service_options import ServiceOptions
 
 _OPTIONAL = ("category", "sentiment", "label", "original_group", "text", "error")
@@ -31,7 +32,7 @@ TABLES = ("by_group", "pairs", "against_control", "differences", "ratios", "wors
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnalyzeConfig:
+class AnalyzeConfig(Options):
     """What is asked of the scores."""
 
     in_: Path
@@ -49,7 +50,7 @@ class AnalyzeConfig:
     worst: int = 10
     """How many of the worst templates are listed for each category."""
     charts: bool = True
-    """Draw the charts and the page."""
+    """Draw the charts and the page; --charts False leaves them out."""
     restart: bool = False
     """Start over even if the folder holds another question's results."""
 
@@ -97,14 +98,15 @@ class CounterfactualConfig(ServiceOptions, EngineOptions):
     seed: int = 0
     """Seed of the resampling."""
     charts: bool = True
-    """Draw the charts and the page."""
+    """Draw the charts and the page; --charts False leaves them out."""
     restart: bool = False
     """Start over even if the folder holds another question's results."""
 
 
 def counterfactual(config: CounterfactualConfig | None = None) -> AuditResult:
     """From comments (or our own templates) to the report: templates, expansion, scores, analysis, charts, report.html."""
-    config = config or CounterfactualConfig()
+    config = CounterfactualConfig() if config is None else config
+    require_config(config, CounterfactualConfig)
     if config.out.suffix and not config.out.is_dir():
         raise InputError(
             f"--out {config.out} is the run's folder here, not a file. For example: --out {config.out.with_suffix('')}"

@@ -17,10 +17,11 @@ from fairwitness.datasets.counterfactual.expanding import Expander, roles
 from fairwitness.datasets.counterfactual.lexicon import Lexicon, lexicon
 from fairwitness.errors import InputError, listing
 from fairwitness.files import content_hash
+from fairwitness.options import Options
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExpandConfig:
+class ExpandConfig(Options):
     """How templates are filled."""
 
     in_: Path

@@ -15,6 +15,7 @@ from fairwitness.datasets.counterfactual import sources
 from fairwitness.datasets.counterfactual.lexicon import CATEGORIES, Lexicon, lexicon, read_lexicon
 from fairwitness.errors import InputError
 from fairwitness.files import content_hash, file_hash, require_file
+from fairwitness.options import Options
 from fairwitness.progress import say
 from fairwitness.scorers.sentiment import labeller
 
@@ -22,7 +23,7 @@ _TEXT_COLUMNS = ("text", "comment_text", "comment", "Text", "phrase", "sentence"
 
 
 @dataclass(frozen=True, kw_only=True)
-class TemplatesConfig:
+class TemplatesConfig(Options):
     """How comments become templates."""
 
     in_: Path | None = None

@@ -20,6 +20,7 @@ from fairwitness.engine.contract import Scorer
 from fairwitness.engine.options import EngineOptions, check_engine
 from fairwitness.errors import InputError
 from fairwitness.metrics.crows import stereotype_share
+from fairwitness.options import require_config
 from fairwitness.progress import progress, say
 from fairwitness.runs import Run, open_run
 from fairwitness.scorers.likelihood import WHOLE, Likelihood, require_protocol
@@ -59,6 +60,7 @@ class CrowsConfig(EngineOptions):
 
 def crows(config: CrowsConfig) -> AuditResult:
     """Score CrowS-Pairs with a model; write the pairs to `config.out` and the shares per bias type beside it."""
+    require_config(config, CrowsConfig)
     check_engine(config)
     if config.max_rows < 0:
         raise InputError(f"--max_rows is {config.max_rows}; give 0 for all, or more.")

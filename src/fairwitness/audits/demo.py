@@ -12,11 +12,12 @@ from pathlib import Path
 from fairwitness import runs, tables
 from fairwitness.errors import MissingExtraError
 from fairwitness.files import file_hash
+from fairwitness.options import Options
 from fairwitness.progress import say
 
 
 @dataclass(frozen=True, kw_only=True)
-class DemoConfig:
+class DemoConfig(Options):
     """Where the demo goes."""
 
     out: Path = Path("runs/demo")

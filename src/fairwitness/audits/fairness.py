@@ -35,6 +35,7 @@ from fairwitness.errors import InputError
 from fairwitness.files import file_hash, require_file
 from fairwitness.metrics.counts import Counts
 from fairwitness.metrics.scores import ExactScores
+from fairwitness.options import require_config
 
 _SCORE = "score"
 _ERROR = "error"
@@ -102,7 +103,7 @@ class FairnessConfig(ClusterOptions):
     """Seed of bootstrap and permutation."""
 
     charts: bool = True
-    """Draw the charts (write `charts = false` in a --config file to leave them out)."""
+    """Draw the charts; --charts False leaves them out."""
 
     restart: bool = False
     """Start over where --out holds another question's answer."""
@@ -110,6 +111,7 @@ class FairnessConfig(ClusterOptions):
 
 def audit_fairness(config: FairnessConfig) -> FairnessResult:
     """Measure a file of predictions and write R.csv and all that belongs to it. The same question again is read, not redone."""
+    require_config(config, FairnessConfig)
     check_engine(config)
     reading, settings = _reading(config), _settings(config)
     data = {"preds": file_hash(require_file(config.preds))}
@@ -187,6 +189,8 @@ def _frame_of(
     """The table, with those columns added that were given as arrays, and the names of all."""
     if isinstance(table, np.ndarray) and table.dtype.names:
         table = {name: table[name] for name in table.dtype.names}
+    if single["label"] is None:
+        raise InputError("label is None; the name of the column of true labels was expected, or an array.")
     frame: Any = table if isinstance(table, pl.LazyFrame) else None
     names: dict[str, Any] = {}
     arrays: dict[str, Any] = {}
@@ -202,6 +206,10 @@ def _frame_of(
             arrays |= given
     try:
         added = [in_memory.as_column(name, column) for name, column in arrays.items()]
+        for column in added[1:]:
+            if len(column) != len(added[0]):
+                sizes = f"'{added[0].name}' has {len(added[0]):,} values and '{column.name}' has {len(column):,}"
+                raise InputError(f"{sizes}; one value a row was expected of each.")
         if frame is None and isinstance(table, str | Path):
             frame = tables.scan(table)
         if frame is None:
@@ -354,7 +362,10 @@ def _settings(config: FairnessConfig) -> Settings:
 
 def _check(reading: Reading, settings: Settings) -> None:
     if not reading.flags and not reading.groups:
-        raise InputError("No groups to compare. Name identity columns with --id_cols, or columns of groups with --group_cols.")
+        raise InputError(
+            "No groups to compare. Name identity columns with --id_cols (in Python flags=[…]), "
+            "or columns of groups with --group_cols (groups=[…])."
+        )
     if reading.missing not in ("exclude", "nonmember"):
         raise InputError(f"--missing is '{reading.missing}'; exclude or nonmember was expected.")
     for attribute in (*reading.flags, *reading.groups):
@@ -364,10 +375,10 @@ def _check(reading: Reading, settings: Settings) -> None:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise InputError(f"{option} names '{twice[0]}' twice.")
-    clash = {BACKGROUND, OVERALL} & {*reading.flags, *reading.groups}
-    if clash or {*reading.flags} & {*reading.groups}:
-        name = sorted(clash or {*reading.flags} & {*reading.groups})[0]
-        raise InputError(f"'{name}' cannot be used here: it is the name of another attribute of this audit. Rename the column.")
+    if both := sorted({*reading.flags} & {*reading.groups}):
+        raise InputError(f"'{both[0]}' is named in --id_cols and in --group_cols. Name it in one of them.")
+    if clash := sorted({BACKGROUND, OVERALL} & {*reading.flags, *reading.groups}):
+        raise InputError(f"'{clash[0]}' is the name of another attribute of this audit. Rename the column.")
     if reading.positive_label not in (0, 1):
         raise InputError(f"--positive_label is {reading.positive_label}; 0 or 1 was expected.")
     if reading.pred is None and reading.score_threshold is None:

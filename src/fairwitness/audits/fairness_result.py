@@ -36,7 +36,7 @@ _RATES = tuple(RATE_COLUMNS.values())
 Method = Literal["between_groups", "to_overall"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FairnessResult(AuditResult):
     """Tables `groups`, `per_identity`, `summary`, `overall`, `measurements`, and where they apply `multigroup`, `binarised`,
     `bias_auc`, `sweep`, `calibration`, `roc`; and the counts that all of them were made from."""

@@ -18,11 +18,12 @@ from fairwitness.audits.result import AuditResult
 from fairwitness.errors import InputError, suggestion
 from fairwitness.files import require_file
 from fairwitness.metrics.policy import Rule, Verdict, judge_all, overall
+from fairwitness.options import Options, require_config
 from fairwitness.report.recorded import Recorded, recorded_in
 
 
 @dataclass(frozen=True, kw_only=True)
-class GateConfig:
+class GateConfig(Options):
     """Limits on a run. Each is judged against the interval, never the point alone."""
 
     rules: Path | None = None
@@ -70,6 +71,7 @@ SHORT: dict[str, dict[str, Any]] = {
 
 def gate(run: Path, config: GateConfig) -> tuple[Verdict, AuditResult]:
     """Judge a run folder. The first value's `.value` is the exit code: 0 pass, 1 fail, 3 not enough evidence."""
+    require_config(config, GateConfig)
     _check(config)
     rules, coverage = rules_of(config)
     if not rules and coverage is None:

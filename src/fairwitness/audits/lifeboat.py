@@ -21,6 +21,7 @@ from fairwitness.engine.options import EngineOptions, check_engine
 from fairwitness.errors import EvidenceError, InputError
 from fairwitness.files import file_hash, require_file, write_text
 from fairwitness.metrics import scorer_agreement
+from fairwitness.options import Options
 from fairwitness.progress import progress, say
 from fairwitness.scorers import cassette
 from fairwitness.scorers.by_name import ScorerSettings, TextScorer, scorer_by_name
@@ -52,7 +53,7 @@ class RecordConfig(ServiceOptions, EngineOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplayConfig:
+class ReplayConfig(Options):
     """Scoring from a cassette."""
 
     in_: Path
@@ -95,7 +96,7 @@ class CompareConfig(ServiceOptions, EngineOptions):
 
     in_: Path
     """The texts: the output of `expand`, or your own."""
-    scorers: tuple[str, ...] = ("profanity",)
+    scorers: tuple[str, ...] = ()
     """Two or more scorers."""
     out: Path = Path("counterfactual/compared.parquet")
     """One row a text, one column a scorer."""

@@ -11,6 +11,7 @@ from typing import Literal
 from fairwitness.audits.compare import compare
 from fairwitness.errors import FairWitnessError, InputError
 from fairwitness.files import sweep, write_text
+from fairwitness.options import Options
 from fairwitness.report import markdown, page, results
 from fairwitness.report.content import Report, Section
 from fairwitness.report.recorded import recorded_in
@@ -23,7 +24,7 @@ ENDINGS = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md", ".js
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportConfig:
+class ReportConfig(Options):
     """How a report is written."""
 
     out: Path | None = None

@@ -41,7 +41,7 @@ class TablesOnDisk(Mapping[str, pl.DataFrame]):
         return len(self.sources)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AuditResult:
     """Tables by name, the first being the main one, and the facts that are not tables (counts, files written)."""
 
@@ -79,9 +79,18 @@ class AuditResult:
         """What a report says of a result that lives in memory only: its tables as they are."""
         return [Section("Result", blocks=[Table(name, table.columns, table.rows()) for name, table in self.tables.items()])]
 
+    def __repr__(self) -> str:
+        # Names alone: a table may still lie on the disk, with a million rows.
+        facts = f"; facts: {', '.join(self.facts)}" if self.facts else ""
+        return f"{type(self).__name__}(tables: {', '.join(self.tables)}{facts})"
+
+    def _short_facts(self) -> Iterator[tuple[str, str]]:
+        for name, value in self.facts.items():
+            if isinstance(value, str | int | float):
+                yield name, f"{value:.4g}" if isinstance(value, float) else str(value)
+
     def _repr_html_(self) -> str:
-        shown = {name: value for name, value in self.facts.items() if isinstance(value, str | int | float)}
-        facts = " · ".join(f"{escape(name)}: {escape(str(value))}" for name, value in shown.items())
+        facts = " · ".join(f"{escape(name)}: {escape(value)}" for name, value in self._short_facts())
         heads = {name: f"{escape(name)} ({table.height:,} × {table.width})" for name, table in self.tables.items()}
         tables = "".join(f"<h4>{heads[name]}</h4>{table._repr_html_()}" for name, table in self.tables.items())
         return f"<p>{facts}</p>{tables}" if facts else tables

@@ -27,6 +27,7 @@ from fairwitness.engine.options import LOCAL, EngineOptions, check_engine
 from fairwitness.errors import InputError
 from fairwitness.files import write_text
 from fairwitness.metrics.stereoset import Cell
+from fairwitness.options import require_config
 from fairwitness.progress import progress, say
 from fairwitness.runs import Run, open_run
 from fairwitness.scorers import likelihood, masked_likelihood
@@ -75,6 +76,7 @@ class StereosetConfig(EngineOptions):
 
 def stereoset(config: StereosetConfig) -> AuditResult:
     """Score StereoSet's items with a model and write the result beside `config.output`."""
+    require_config(config, StereosetConfig)
     _validate(config)
     items = sample(read_items(config.data, subset=config.subset), config.max_samples, config.seed)
     if config.data == BUILT_IN:

@@ -17,13 +17,14 @@ from fairwitness.datasets.stereoset_published import published
 from fairwitness.errors import EvidenceError, InputError
 from fairwitness.files import file_hash, require_file
 from fairwitness.metrics.stereoset import METRICS, Cell
+from fairwitness.options import Options
 
 NOTE = "Bars: 95% bootstrap intervals."
 NOTE_INTERSENTENCE = "Published figures between sentences come from next-sentence heads, not from likelihood."
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnalyzeConfig:
+class AnalyzeConfig(Options):
     """Everything `stereoset analyze` can be told."""
 
     csv: Path = Path("stereoset_results.csv")

@@ -16,11 +16,12 @@ from fairwitness.audits.result import AuditResult
 from fairwitness.datasets.stereoset_items import BUILT_IN, read_items, read_predictions, subset_names
 from fairwitness.errors import InputError, listing
 from fairwitness.files import file_hash, require_file, write_text
+from fairwitness.options import Options
 from fairwitness.runs import open_run
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreConfig:
+class ScoreConfig(Options):
     """Everything `stereoset score` can be told."""
 
     predictions: Path

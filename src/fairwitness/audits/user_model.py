@@ -18,6 +18,7 @@ from fairwitness.audits.user_model_setup import Prepared, prepare
 from fairwitness.audits.user_model_tables import over_seeds, performance, prediction_table, spreads
 from fairwitness.files import content_hash
 from fairwitness.graphs.settings import CatGCNSettings, Experiment, RHGNSettings, TrainSettings
+from fairwitness.options import Options, require_config
 from fairwitness.progress import progress
 from fairwitness.tables import read
 
@@ -27,7 +28,7 @@ _WORDS = r"^(class|group|positive|group_1|.*_pair|.*_class)$"
 
 
 @dataclass(frozen=True, kw_only=True)
-class UserModelConfig:
+class UserModelConfig(Options):
     """Everything that can be asked of `fairwitness usermodel train`. What is left empty is as published for the model."""
 
     model: str
@@ -208,19 +209,20 @@ class UserModelConfig:
     """Seconds between checkpoints."""
 
     charts: bool = True
-    """Draw the charts (write `charts = false` in a --config file to leave them out)."""
+    """Draw the charts; --charts False leaves them out."""
 
     restart: bool = False
     """Start over where --out holds another question's answer."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UserModelResult(AuditResult):
     """Tables `performance`, `multigroup`, `binarised`, `history`; over several seeds `seeds` first, and `runs` by seed."""
 
 
 def user_model(config: UserModelConfig) -> UserModelResult:
     """Train with one seed or several and measure the test part. The same question again is read, not redone."""
+    require_config(config, UserModelConfig)
     prepared = prepare(config)
     if len(prepared.seeds) == 1:
         return _one(config, prepared, prepared.seeds[0], config.out)

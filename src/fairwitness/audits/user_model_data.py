@@ -7,10 +7,11 @@ from typing import Any
 from fairwitness import runs
 from fairwitness.errors import InputError
 from fairwitness.files import require_file
+from fairwitness.options import Options
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildConfig:
+class BuildConfig(Options):
     """What can be asked of `fairwitness usermodel build`."""
 
     dataset: str
@@ -30,7 +31,7 @@ class BuildConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GenerateConfig:
+class GenerateConfig(Options):
     """What can be asked of `fairwitness usermodel generate`."""
 
     dataset: str

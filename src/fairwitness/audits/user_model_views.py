@@ -17,10 +17,11 @@ from fairwitness.audits.user_model import PREDS, TEST
 from fairwitness.audits.user_model_tables import FOUR
 from fairwitness.errors import InputError, listing
 from fairwitness.files import file_hash, require_file
+from fairwitness.options import Options
 
 
 @dataclass(frozen=True, kw_only=True)
-class ViewsConfig:
+class ViewsConfig(Options):
     """What can be asked of `fairwitness usermodel compare-views`."""
 
     run: Path

@@ -19,6 +19,7 @@ from fairwitness.engine.choose import map_parts
 from fairwitness.engine.options import EngineOptions, check_engine, runs_here
 from fairwitness.errors import InputError, listing
 from fairwitness.files import file_hash, require_file
+from fairwitness.options import require_config
 from fairwitness.progress import progress, say
 from fairwitness.runs import Run, open_run
 from fairwitness.scorers.zero_shot import ZeroShot
@@ -33,7 +34,7 @@ class ZeroShotConfig(EngineOptions):
     text_col: str
     """Column that holds the text."""
     task: str
-    """toxicity, hate, offense, or a .toml file with positive, negative and prompt."""
+    """toxicity, hate, offense, toxicity-examples (with worked examples), or a .toml file with positive, negative and prompt."""
     out: Path
     """Where the predictions go (.parquet, .csv, …); its folder becomes the run's folder."""
     model: str = "smollm2"
@@ -117,6 +118,7 @@ class ZeroShotConfig(EngineOptions):
 
 def zero_shot(config: ZeroShotConfig) -> AuditResult:
     """Score a file of texts as `config` says, write the predictions to `config.out`, and explain some of them if asked."""
+    require_config(config, ZeroShotConfig)
     _validate(config)
     scorer = config.scorer()
     scored = _scored(config, scorer)
@@ -223,7 +225,7 @@ def _rows_asked(config: ZeroShotConfig) -> int:
 
 
 def _prior_shifts(config: ZeroShotConfig, scorer: ZeroShot, run: Run, advance: Any) -> dict[str, float]:
-    """For each wording the score above which a share of `base_rate` of the rows lies. The parts stay on disk for a second walk."""
+    """For each wording, what brings `base_rate` of the rows above the threshold. The parts stay on disk for a second walk."""
     assert config.base_rate is not None
     seen: dict[str, list[np.ndarray]] = {name: [np.zeros(0)] for name in _score_columns(config)}
     for part in map_parts(scorer, _texts(config, scorer), run.parts, options=config, advance=advance):
@@ -231,7 +233,8 @@ def _prior_shifts(config: ZeroShotConfig, scorer: ZeroShot, run: Run, advance: A
         for name in seen if fine.height else ():
             seen[name].append(fine[name].to_numpy())
     every = {name: np.concatenate(values) for name, values in seen.items()}
-    return {name: float(np.quantile(values, 1 - config.base_rate)) for name, values in every.items() if len(values)}
+    ends = {name: float(np.quantile(values, 1 - config.base_rate)) for name, values in every.items() if len(values)}
+    return {name: end - config.threshold for name, end in ends.items()}
 
 
 def _score_columns(config: ZeroShotConfig) -> list[str]:

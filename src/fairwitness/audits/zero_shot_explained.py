@@ -141,17 +141,19 @@ def _heatmaps(explainer: Explainer, table: pl.DataFrame, rows: pl.DataFrame) -> 
 
     question = explainer.scorer.identity
     found = {}
-    for row, pred in zip(table.iter_rows(named=True), rows["pred"], strict=True):
+    for row, pred, score in zip(table.iter_rows(named=True), rows["pred"], rows["score"], strict=True):
         if row["error"] is not None or not row["words"]:
             continue
         margin = f"margin {question['labels'][0].strip()} − {question['labels'][1].strip()} = {row['explained']:+.2f}"
+        # With --calibrate, --normalize or bfloat16 the margin is not what decided.
+        decided = "" if abs(score - row["explained"]) < 0.005 else f" · score {score:+.2f}"
         caution = (
             ""
             if row["converged"]
             else f"NOT CONVERGED: intervals miss by {row['interval_error']:.0%} after {row['steps']} evaluations"
         )
         found[row["idx"]] = Heatmap(
-            title=f"row {row['idx']} · {margin} · pred {pred}",
+            title=f"row {row['idx']} · {margin}{decided} · pred {pred}",
             words=row["words"],
             values=row["word_weights"],
             marked=row["identity"],

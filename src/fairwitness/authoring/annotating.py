@@ -8,12 +8,13 @@ from fairwitness.authoring.exchange import Format, counts, export, import_annota
 from fairwitness.authoring.records import read_rows
 from fairwitness.authoring.schema import load_schema
 from fairwitness.errors import InputError
+from fairwitness.options import Options
 
 LEAD = "lead"
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnnotateConfig:
+class AnnotateConfig(Options):
     """What the annotation page serves, to whom, and where."""
 
     store: Path

@@ -18,12 +18,13 @@ from fairwitness.authoring.variability import label_variability, most_variable
 from fairwitness.authoring.votes import read_votes
 from fairwitness.errors import EvidenceError, InputError
 from fairwitness.files import file_hash
+from fairwitness.options import Options
 from fairwitness.progress import say
 from fairwitness.runs import open_run
 
 
 @dataclass(frozen=True, kw_only=True)
-class AugmentContextsConfig:
+class AugmentContextsConfig(Options):
     """Everything that augmenting the pool of contexts depends on."""
 
     input_fname: Path
@@ -41,7 +42,7 @@ class AugmentContextsConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AugmentSentencesConfig:
+class AugmentSentencesConfig(Options):
     """Everything that augmenting the pool of sentences depends on."""
 
     input_fname: Path

@@ -14,6 +14,7 @@ from fairwitness.authoring.services import GenerationConfig
 from fairwitness.errors import InputError
 from fairwitness.files import content_hash
 from fairwitness.models.generation import Prompt
+from fairwitness.options import require_config
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,7 @@ class ContextsConfig(GenerationConfig):
 
 def generate_contexts(config: ContextsConfig) -> Generated:
     """Draft contexts for every group; rows of category, group set, group and context."""
+    require_config(config, ContextsConfig)
     schema = load_schema(config.schema)
     _check(config)
     groups = read_groups(config.demographic_list)

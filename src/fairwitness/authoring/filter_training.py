@@ -16,6 +16,7 @@ from fairwitness.authoring.schema import Schema, Task, load_schema, schema_of_ta
 from fairwitness.errors import InputError
 from fairwitness.files import file_hash
 from fairwitness.models.text_classifier import BUILT_IN, TextClassifier, checkpoint_name, find_checkpoints
+from fairwitness.options import Options, require_config
 from fairwitness.progress import say
 from fairwitness.runs import open_run
 
@@ -23,7 +24,7 @@ BUILT_IN_LR = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainFilterConfig:
+class TrainFilterConfig(Options):
     """Everything that a training depends on; names and defaults as published, but every epoch's checkpoint is kept."""
 
     task: str
@@ -106,6 +107,7 @@ class Labelled:
 
 def train_filter(config: TrainFilterConfig) -> Trained:
     """Train, keep a checkpoint per epoch, and test the best one."""
+    require_config(config, TrainFilterConfig)
     schema = load_schema(config.schema) if config.schema else schema_of_task(config.task)
     task = schema.task(config.task)
     _check(config)

@@ -17,6 +17,7 @@ from fairwitness.authoring.variability import estimated_max_variability, most_va
 from fairwitness.errors import InputError
 from fairwitness.files import file_hash
 from fairwitness.models.text_classifier import Checkpoint, find_checkpoints, load_classifier, sigmoid_scores
+from fairwitness.options import Options
 from fairwitness.progress import progress, say
 from fairwitness.runs import open_run
 
@@ -26,7 +27,7 @@ Selection = Literal["published", "top_k", "all"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilterContextsConfig:
+class FilterContextsConfig(Options):
     """Everything that filtering contexts depends on."""
 
     input_fname: Path
@@ -44,7 +45,7 @@ class FilterContextsConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilterSentencesConfig:
+class FilterSentencesConfig(Options):
     """Everything that selecting sentences depends on."""
 
     input_fname: Path

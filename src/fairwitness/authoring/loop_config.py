@@ -13,6 +13,7 @@ from fairwitness.authoring.records import read_text
 from fairwitness.authoring.sentences import SentencesConfig
 from fairwitness.authoring.services import GenerationConfig
 from fairwitness.errors import InputError, listing, suggestion
+from fairwitness.options import Options
 
 STAGES = (
     "generate-contexts", "filter-contexts", "annotate-contexts", "train-context-filter", "augment-contexts",
@@ -43,7 +44,7 @@ _GIVEN = ("context_filter", "sentence_filter", "annotated_contexts", "annotated_
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoopConfig:
+class LoopConfig(Options):
     """One iteration. `service`, `contexts`, `sentences`, `selection` and `filter` hold options of the commands they speak for."""
 
     folder: Path

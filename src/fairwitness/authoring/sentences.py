@@ -15,6 +15,7 @@ from fairwitness.authoring.schema import Schema, load_schema
 from fairwitness.authoring.services import GenerationConfig
 from fairwitness.errors import InputError
 from fairwitness.models.generation import Prompt
+from fairwitness.options import require_config
 from fairwitness.progress import say
 
 
@@ -40,6 +41,7 @@ class SentencesConfig(GenerationConfig):
 
 def generate_sentences(config: SentencesConfig) -> Generated:
     """Draft sentences of each class after every context; one row per context, its drafts in pairs."""
+    require_config(config, SentencesConfig)
     schema = load_schema(config.schema)
     classes = tuple(reversed(schema.second.classes))
     contexts = included(schema, read_rows(config.context_fpath, required=[schema.first.text]), config.context_fpath)

@@ -17,12 +17,13 @@ from fairwitness.models.generation import Endpoint, Price, Prompt, RemoteGenerat
 from fairwitness.models.ledger import Ledger
 from fairwitness.models.retries import Patience
 from fairwitness.models.service import Answer, Limits, Request, Result, Talk
+from fairwitness.options import Options
 
 LOCAL = "local"
 
 
 @dataclass(frozen=True, kw_only=True)
-class GenerationConfig:
+class GenerationConfig(Options):
     """Which service drafts, how it samples, how hard it may be pressed."""
 
     api_url: str = LOCAL

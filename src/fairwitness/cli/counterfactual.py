@@ -12,10 +12,11 @@ from fairwitness.cli.failures import reasons
 from fairwitness.cli.printed import console
 
 _ALL = Parameter(name="*")
+_Json = Annotated[bool, Parameter(help="Print the result as JSON.")]
 _TEMPLATES, _RUN = counterfactual_templates.TemplatesConfig(), audit.CounterfactualConfig()
 
 
-def templates(config: Annotated[counterfactual_templates.TemplatesConfig, _ALL] = _TEMPLATES, *, json: bool = False) -> None:
+def templates(config: Annotated[counterfactual_templates.TemplatesConfig, _ALL] = _TEMPLATES, *, json: _Json = False) -> None:
     """Find identity words in comments and put placeholders in their place."""
     result = counterfactual_templates.make_templates(config)
     counts = result.table.group_by("category", "sentiment").len("templates").sort("category", "sentiment")
@@ -23,7 +24,7 @@ def templates(config: Annotated[counterfactual_templates.TemplatesConfig, _ALL] 
     _show(result, json, counts, *(f"left out: {count:,} × {reason}" for reason, count in left.items()))
 
 
-def expand(config: Annotated[counterfactual_expand.ExpandConfig, _ALL], *, json: bool = False) -> None:
+def expand(config: Annotated[counterfactual_expand.ExpandConfig, _ALL], *, json: _Json = False) -> None:
     """Fill templates: every group of the category, and the control."""
     result = counterfactual_expand.expand(config)
     left = result.facts.get("left_out") or {}
@@ -31,45 +32,45 @@ def expand(config: Annotated[counterfactual_expand.ExpandConfig, _ALL], *, json:
     _show(result, json, result.table.select("unit", "role", "text").head(9), f"{result.facts['counts']['asked']:,} texts", *lines)
 
 
-def score(config: Annotated[counterfactual_score.ScoreConfig, _ALL], *, json: bool = False) -> None:
+def score(config: Annotated[counterfactual_score.ScoreConfig, _ALL], *, json: _Json = False) -> None:
     """Score filled texts with any scorer."""
     result = counterfactual_score.score(config)
     counts = result.facts["counts"]
     _show(result, json, None, f"{counts['scored']:,} scored, {counts['failed']:,} failed", *reasons(config.out))
 
 
-def analyze(config: Annotated[audit.AnalyzeConfig, _ALL], *, json: bool = False) -> None:
+def analyze(config: Annotated[audit.AnalyzeConfig, _ALL], *, json: _Json = False) -> None:
     """Means, paired gaps, tests, worst templates, mitigation, charts."""
     result = audit.analyze(config)
     _show(result, json, pl.DataFrame(result.facts["headline"]))
 
 
-def run(config: Annotated[audit.CounterfactualConfig, _ALL] = _RUN, *, json: bool = False) -> None:
+def run(config: Annotated[audit.CounterfactualConfig, _ALL] = _RUN, *, json: _Json = False) -> None:
     """From comments (or our own templates) to report.html."""
     result = audit.counterfactual(config)
     _show(result, json, pl.DataFrame(result.facts["headline"]))
 
 
-def record(config: Annotated[lifeboat.RecordConfig, _ALL], *, json: bool = False) -> None:
+def record(config: Annotated[lifeboat.RecordConfig, _ALL], *, json: _Json = False) -> None:
     """Keep a scorer's answers as a cassette."""
     result = lifeboat.record(config)
     _show(result, json, None, f"{result.facts['scored']:,} recorded, {result.facts['failed']:,} failed")
 
 
-def replay(config: Annotated[lifeboat.ReplayConfig, _ALL], *, json: bool = False) -> None:
+def replay(config: Annotated[lifeboat.ReplayConfig, _ALL], *, json: _Json = False) -> None:
     """Score texts from a cassette, without network."""
     result = lifeboat.replay(config)
     counts = result.facts["counts"]
     _show(result, json, None, f"{counts['scored']:,} served, {counts['failed']:,} not in the cassette")
 
 
-def calibrate(config: Annotated[lifeboat.CalibrateConfig, _ALL], *, json: bool = False) -> None:
+def calibrate(config: Annotated[lifeboat.CalibrateConfig, _ALL], *, json: _Json = False) -> None:
     """Fit a local scorer to a recorded one, so that old thresholds keep their meaning."""
     result = lifeboat.calibrate(config)
     _show(result, json, result.table, *(f"cannot be replaced: {line}" for line in result.facts["cannot_be_replaced"]))
 
 
-def compare(config: Annotated[lifeboat.CompareConfig, _ALL], *, json: bool = False) -> None:
+def compare(config: Annotated[lifeboat.CompareConfig, _ALL], *, json: _Json = False) -> None:
     """Several scorers side by side on the same texts."""
     result = lifeboat.compare(config)
     _show(result, json, result.table)

@@ -21,11 +21,23 @@ class Formatter(DefaultFormatter):
 
     def __call__(self, console: "Console", options: "ConsoleOptions", panel: HelpPanel) -> None:
         """Draw one panel."""
-        super().__call__(console, options, panel.copy(entries=sorted(panel.entries, key=_place)))
+        entries = [entry.copy(default=_default(entry.default)) for entry in sorted(panel.entries, key=_place)]
+        super().__call__(console, options, panel.copy(entries=entries))
 
 
 def _place(entry: HelpEntry) -> int:
     return 0 if entry.required else max(_LATER.get(name, 1) for name in entry.positive_names or ("",))
+
+
+def _default(shown: str | None) -> str | None:
+    """A default as one would type it; what is empty or off goes without saying.
+
+    >>> _default("('float32', 'bfloat16')"), _default("()"), _default("smollm2")
+    ('float32 bfloat16', None, 'smollm2')
+    """
+    if shown in (None, "()", '""', "False"):
+        return None
+    return shown.strip("(),").replace("'", "").replace(",", "") if shown.startswith("(") else shown
 
 
 def flag(name: str) -> str:

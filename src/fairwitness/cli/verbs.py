@@ -45,7 +45,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "gate": ("fairwitness.cli.gate:gate", "Hold a run to limits: exit 0 passed, 1 failed, 3 not enough evidence."),
     "serve": ("fairwitness.cli.serve:serve", "Browse a folder of runs in a browser."),
     "run": ("fairwitness.cli.run:run", "Run the audits of a suite.toml, ending in one report."),
-    "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models."),
+    "list": ("fairwitness.cli.list:list_names", "What there is: scorers, datasets, models, metrics."),
 }
 GROUPS: dict[str, str] = {
     "counterfactual": "The same sentence said of different groups, and what a toxicity scorer makes of it.",

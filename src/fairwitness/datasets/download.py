@@ -12,11 +12,12 @@ from fairwitness.datasets.card import BuiltIn, Dataset, HubFiles, Manual, Remote
 from fairwitness.datasets.raw import RawCopy, open_copy
 from fairwitness.errors import InputError, ServiceError
 from fairwitness.files import write_bytes
+from fairwitness.options import Options
 from fairwitness.progress import progress, say
 
 
 @dataclass(frozen=True, kw_only=True)
-class DownloadConfig:
+class DownloadConfig(Options):
     """What to get, and where to put it."""
 
     dataset: str

@@ -9,10 +9,11 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from fairwitness.errors import InputError
+from fairwitness.options import Options
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterOptions:
+class ClusterOptions(Options):
     """Whether a Ray cluster does the work, and which."""
 
     engine: Literal["local", "ray"] = "local"

@@ -160,7 +160,8 @@ def write_page(heatmaps: Mapping[str, Heatmap], path: Path, *, title: str) -> Pa
     blocks = [_block(anchor, heatmap) for anchor, heatmap in heatmaps.items()]
     head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
     legend = "Red, underlined: towards the label. Blue, overlined: away from it. Framed: names a group. Hover for the number."
-    body = f'<h1>{html.escape(title)}</h1><p class="note">{legend}</p>' + "".join(blocks)
+    fold = "<details><summary>Content warning: the texts may be offensive. Show them.</summary>"
+    body = f'<h1>{html.escape(title)}</h1><p class="note">{legend}</p>{fold}{"".join(blocks)}</details>'
     write_text(path, f"{head}<body>{body}</body></html>\n")
     return path
 

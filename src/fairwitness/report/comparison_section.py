@@ -75,4 +75,4 @@ def _chart(metric: str, part: pl.DataFrame) -> IntervalChart | None:
         for row in rows.iter_rows(named=True)
     ]  # fmt: skip
     name = metric.replace("_", " ")
-    return IntervalChart(f"Change of {name}", lines, f"change of {name} (after − before)", note="Hollow: no clear change.")
+    return IntervalChart(f"Change of {name}", lines, f"change of {name} (after − before)", legend="Hollow: no clear change.")

@@ -43,13 +43,17 @@ class Interval:
 
 @dataclass(frozen=True)
 class IntervalChart:
-    """Values with their intervals, a line each; `name` is what is measured and `ideal` where no difference would be."""
+    """Values with their intervals, a line each; `name` is what is measured and `ideal` where no difference would be.
+
+    `note` is said wherever the values are, `legend` only where they are drawn.
+    """
 
     title: str
     lines: Sequence[Interval]
     name: str
     ideal: float | None = 0.0
     note: str = ""
+    legend: str = ""
 
 
 @dataclass(frozen=True)

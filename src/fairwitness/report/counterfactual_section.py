@@ -55,8 +55,9 @@ def _category(category: str, part: pl.DataFrame) -> list[Block]:
     blocks: list[Block] = [IntervalChart(f"Mean score by group: {name}", lines, "mean score", ideal=None)]
     gaps = part.filter(pl.col("metric") == "paired_gap").sort(pl.col("value").abs(), descending=True, nulls_last=True)
     pairs = [_positive(row) for row in gaps.head(MOST_PAIRS).iter_rows(named=True)]
-    note = "Largest first; the group that scores higher is named first. Hollow: not sure after adjusting for the number of pairs."
-    return [*blocks, IntervalChart(f"Difference on the same sentences: {name}", pairs, "paired gap", note=note)]
+    note = "Largest first; the group that scores higher is named first."
+    legend = "Hollow: not sure after adjusting for the number of pairs."
+    return [*blocks, IntervalChart(f"Difference on the same sentences: {name}", pairs, "paired gap", note=note, legend=legend)]
 
 
 def _positive(row: dict[str, Any]) -> Interval:
@@ -70,8 +71,8 @@ def _positive(row: dict[str, Any]) -> Interval:
 
 
 def _templates(recorded: Recorded, category: str) -> list[Block]:
-    """Every template as a line through its groups, as it was drawn."""
-    alt = f"One line per template through the groups of {category.replace('_', ' ')}: each template's own scores"
+    """Every template's score in every group, as it was drawn."""
+    alt = f"A panel for each group of {category.replace('_', ' ')}: the score of every template, a line for each sentiment"
     return _picture(recorded, f"{category.replace('*', '_x_')}_lines.png", f"Template by template: {_plain(category)}", alt)
 
 

@@ -86,14 +86,14 @@ def _gap_chart(gaps: pl.DataFrame, name: str) -> IntervalChart | None:
     if gaps.is_empty():
         return None
     ordered = gaps.sort(pl.col("value").fill_null(float("-inf")), descending=True)
-    cut = f" Of {ordered.height:,} identities, those at both ends." if ordered.height > 2 * MOST_LINES else ""
+    cut = f"Of {ordered.height:,} identities, those at both ends." if ordered.height > 2 * MOST_LINES else ""
     ordered = pl.concat([ordered.head(MOST_LINES), ordered.slice(max(MOST_LINES, ordered.height - MOST_LINES))])
     lines = [
         Interval(r["attribute"], r["value"], r["low"], r["high"], r["n"], muted=not _is_clear(r))
         for r in ordered.iter_rows(named=True)
     ]
-    note = "Dots are values, bars 95 % intervals, the dashed line is no difference. Hollow: no clear difference."
-    return IntervalChart(f"{name}, by identity", lines, f"{name} (identity named − not named)", note=note + cut)
+    legend = "Dots are values, bars 95 % intervals, the dashed line is no difference. Hollow: not clear, adjusted for all tests."
+    return IntervalChart(f"{name}, by identity", lines, f"{name} (identity named − not named)", note=cut, legend=legend)
 
 
 def _tables(recorded: Recorded) -> list[Block]:
@@ -106,7 +106,7 @@ def _tables(recorded: Recorded) -> list[Block]:
         # Of several classes there is no true positive rate; a column that is empty from top to bottom is left out.
         present = [column for column in present if column in ("group", "n") or groups[column].count()]
         shown = [names[columns.index(column)] for column in present]
-        note = "Click a heading to sort. Empty cells are undefined: too few rows, or no row of the class."
+        note = "Empty cells are undefined: too few rows, or no row of the class."
         blocks.append(Table("Rates by group", shown, groups.select(present).rows(), note, folded=groups.height > FOLD_FROM))
     aucs = recorded.table(".bias_auc.csv")
     if aucs is not None:

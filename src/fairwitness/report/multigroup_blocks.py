@@ -51,8 +51,12 @@ def spread_charts(measured: pl.DataFrame) -> list[Block]:
     for metric, (name, _) in SPREADS.items():
         rows = measured.filter(pl.col("metric") == metric).sort("value", descending=True, nulls_last=True).head(MOST_LINES)
         lines = [_spread_line(row) for row in rows.iter_rows(named=True)]
-        note = "Behind the class stand the two groups. Hollow: chance alone could give a spread like this."
-        blocks += [IntervalChart(f"{name}, between two groups", lines, "largest difference", note=note)] if lines else []
+        note, legend = (
+            "The two groups stand behind the colon, the higher one first.",
+            "Hollow: chance alone could give a spread like this.",
+        )
+        if lines:
+            blocks.append(IntervalChart(f"{name}, between two groups", lines, "largest difference", note=note, legend=legend))
     return blocks
 
 

@@ -3,7 +3,7 @@
 How it looks is in templates/report.html; what it says is content.py's.
 """
 
-from fairwitness.report.content import HeatMap, IntervalChart, Picture, Report, Table, format_cell
+from fairwitness.report.content import HeatMap, IntervalChart, Picture, Report, Table, defined, format_cell
 from fairwitness.report.provenance import provenance
 from fairwitness.report.svg import heat_map, interval_chart
 
@@ -19,12 +19,19 @@ def render(report: Report) -> str:
     environment = Environment(loader=PackageLoader("fairwitness.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"cell": format_cell, "shade": shade, "provenance": provenance}
     environment.filters["identity"] = id
-    environment.filters |= {"interval_chart": interval_chart, "heat_map": heat_map}
+    environment.filters |= {"interval_chart": interval_chart, "heat_map": heat_map, "caption": caption}
     environment.tests["number"] = lambda value: isinstance(value, int | float) and not isinstance(value, bool)
     environment.tests["interval_chart"] = lambda block: isinstance(block, IntervalChart)
     environment.tests["heat_map"] = lambda block: isinstance(block, HeatMap)
     environment.tests["table"] = lambda block: isinstance(block, Table)
     return environment.get_template("report.html").render(report=report, most_rows=MOST_ROWS, shown=_pictures_shown(report))
+
+
+def caption(block: IntervalChart | HeatMap) -> str:
+    """What stands under a drawing: its note, and how to read it where there is something to see."""
+    if isinstance(block, IntervalChart) and any(defined(line.value) for line in block.lines):
+        return " ".join(filter(None, (block.note, block.legend)))
+    return block.note
 
 
 def _pictures_shown(report: Report) -> set[int]:

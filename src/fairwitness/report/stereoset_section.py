@@ -70,7 +70,7 @@ def _chart(rows: pl.DataFrame, name: str, ideal: float) -> IntervalChart:
         Interval(_place(row), row["value"], row["low"], row["high"], row["n"], muted=(row["n"] or 0) < 30, series=row["attribute"])
         for row in rows.iter_rows(named=True)
     ]
-    return IntervalChart(name, lines, name, ideal=ideal, note="The dashed line is the ideal. Hollow: fewer than 30 items.")
+    return IntervalChart(name, lines, name, ideal=ideal, legend="The dashed line is the ideal. Hollow: fewer than 30 items.")
 
 
 def _table(cells: pl.DataFrame) -> Table:

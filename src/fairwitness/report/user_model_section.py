@@ -16,7 +16,8 @@ def section(recorded: Recorded) -> Section:
     question, facts = recorded.question, recorded.facts
     parts = ", ".join(f"{facts[name]:,} {words}" for name, words in _PARTS.items() if name in facts)
     lede = [
-        f"{question.get('model')} learned to predict '{question.get('label')}' of users of {question.get('dataset')} ({parts})."
+        f"{question.get('model')} learned to predict '{question.get('label')}' of users, "
+        f"in a graph of {question.get('dataset')}'s layout ({parts})."
     ]
     performance = recorded.table("performance.csv")
     blocks: list[Block] = []
@@ -38,8 +39,9 @@ def seeds_section(recorded: Recorded) -> Section:
     question, summary = recorded.question, recorded.table("seeds.csv")
     seeds = [str(seed) for seed in question.get("seeds", [])]
     lede = [
-        f"{question.get('model')} learned to predict '{question.get('label')}' of users of {question.get('dataset')} "
-        f"{len(seeds)} times, with the seeds {', '.join(seeds)}; each has a folder with its own audit."
+        f"{question.get('model')} learned to predict '{question.get('label')}' of users, "
+        f"in a graph of {question.get('dataset')}'s layout, {len(seeds)} times, with the seeds {', '.join(seeds)}; "
+        "each has a folder with its own audit."
     ]
     if summary is None:
         return Section("Graph user model, several seeds", [*lede, "Its summary can no longer be read."])

@@ -16,7 +16,9 @@ def section(recorded: Recorded) -> Section:
     labels = " or ".join(question.get("labels", []))
     lede = [f"{question.get('model', 'A model')} was asked, about {asked:,} texts, whether each is {labels}."]
     done = "All of them" if not failed else f"{asked - failed:,} of them"
-    lede.append(f"{done} could be scored. The score is the log-probability of the first label minus that of the second.")
+    corrected = question.get("calibrate", "none")
+    behind = "" if corrected == "none" else f", corrected by --calibrate {corrected}"
+    lede.append(f"{done} could be scored. The score is the log-probability of the first label minus that of the second{behind}.")
     frame = recorded.table(".parquet")
     frame = recorded.table(".csv") if frame is None else frame
     limits = [f"{counts['failed']:,} texts could not be scored."] if failed else []
@@ -32,7 +34,10 @@ def explained_section(recorded: Recorded) -> Section:
     if table is None:
         return Section("Explanations", ["The attributions can no longer be read; run the audit again."])
     converged = table["converged"].sum() if "converged" in table.columns else None
-    lede = [f"{table.height:,} rows were explained: each word's share of the decision, by Integrated Gradients."]
+    lede = [
+        f"{table.height:,} rows were explained by Integrated Gradients: each word's share of the margin, the log-probability of "
+        "the first label minus that of the second, before any correction of the score."
+    ]
     limits = []
     if converged is not None and converged < table.height:
         limits.append(f"{table.height - converged:,} of {table.height:,} explanations did not converge; they are marked.")
@@ -54,7 +59,7 @@ def _spread(frame: pl.DataFrame | None) -> list[Block]:
         if len(score):
             ends = score.quantile(0.05), score.quantile(0.95)
             lines.append(Interval(name, score.median(), *ends, len(score), between="middle 90 %"))  # type: ignore[arg-type]
-    note = "Dots are medians; bars hold the middle 90 % of the texts (not an interval of the median)."
+    note = "Medians, and the middle 90 % of the texts (not an interval of the median)."
     return [IntervalChart("Where the scores lie", lines, "score", note=note)]
 
 
@@ -69,9 +74,11 @@ def _shares(recorded: Recorded) -> list[Block]:
             Interval(row["group"], row["share"], row["low"], row["high"], row["n"], muted=row["n"] < FEW)
             for row in whole.sort("n", "share", descending=True, maintain_order=True).head(MOST_LINES).iter_rows(named=True)
         ]
-        note = f"Share of a row's attribution that lies on identity words, averaged over a group's rows. Hollow: under {FEW} rows."
-        name = "share of attribution on identity words"
-        blocks.append(IntervalChart("How much rests on words that name an identity", lines, name, ideal=None, note=note))
+        note = "Share of a row's attribution that lies on identity words, averaged over a group's rows."
+        name, hollow = "share of attribution on identity words", f"Hollow: under {FEW} rows."
+        blocks.append(
+            IntervalChart("How much rests on words that name an identity", lines, name, ideal=None, note=note, legend=hollow)
+        )
         names = [name.replace("_", " ") for name in seen.columns]
         blocks.append(Table("The same by outcome", names, seen.rows(), folded=True))
     if agreement is not None:
@@ -91,6 +98,6 @@ def explained_examples(table: pl.DataFrame) -> list[Example]:
         shown = [Word(text, weight, bool(flag)) for text, weight, flag in zip(words, weights, marked, strict=False)]
         gap = f"completeness gap {row['gap']:.1%} in {row['steps']} steps" if row.get("gap") is not None else ""
         unsure = "" if row.get("converged", True) else " · did not converge, do not rely on it"
-        heading = f"row {row['idx']}: score {row['explained']:+.2f}" if row.get("explained") is not None else f"row {row['idx']}"
+        heading = f"row {row['idx']}: margin {row['explained']:+.2f}" if row.get("explained") is not None else f"row {row['idx']}"
         examples.append(Example(heading, " ".join(words), shown, f"{gap}{unsure}"))
     return examples

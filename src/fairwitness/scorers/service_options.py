@@ -3,10 +3,11 @@
 from dataclasses import dataclass, fields
 
 from fairwitness.errors import InputError
+from fairwitness.options import Options
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServiceOptions:
+class ServiceOptions(Options):
     """Each service takes what concerns it; scorers that run here take none of it."""
 
     qps: float | None = None

@@ -63,7 +63,7 @@ class _Pages:
     def shelf(self, _request: Request) -> Response:
         runs: list[dict[str, Any]] = [{"name": name, "audits": self._summaries(name)} for name in self._shelf.names()]
         kinds = sorted({audit["kind"] for run in runs for audit in run["audits"]})
-        return self._page("shelf.html", runs=runs, kinds=kinds, root=str(self._shelf.root))
+        return self._page("shelf.html", runs=runs, kinds=kinds, root=str(self._shelf.root.resolve()))
 
     def run(self, request: Request) -> Response:
         name = request.query_params.get("run", "")
