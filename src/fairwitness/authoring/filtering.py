@@ -34,6 +34,8 @@ class FilterContextsConfig(Options):
     """Drafted contexts."""
     filter_model_ckpt: Path | None = None
     """Checkpoint (or training folder: its best one) of a model for kosbi_incl_grp_classify; without it every context stays."""
+    filter_model_type: str = ""
+    """Taken because published commands name it, and not needed: a checkpoint says itself what it is."""
     schema: str = "kosbi"
     """Which dataset is authored: kosbi, square, or a schema file of your own."""
     output_dir: Path = Path("data/generations")
