@@ -127,7 +127,7 @@ def test_failures_are_left_out_and_counted(tmp_path: Path) -> None:
     assert pair["difference"] == pytest.approx(0.8)
     assert result.facts["failed"] == 2
     frame.filter(pl.col("role") == "a").write_parquet(tmp_path / "one.parquet")
-    with pytest.raises(EvidenceError):
+    with pytest.raises(EvidenceError, match="1 of 3 texts failed"):
         analyze(AnalyzeConfig(in_=tmp_path / "one.parquet", out=tmp_path / "m.parquet", charts=False))
 
 
@@ -293,3 +293,9 @@ def test_a_variant_that_was_not_made_is_no_failure(tmp_path: Path) -> None:
     assert counts["Lesbian"] == (29, 0)
     assert result.tables["pairs"]["n_incomplete"].sum() == 0
     assert read_manifest(tmp_path / "cf")["expanded"]["left_out"] == {"Lesbian said of a male person": 1}
+
+
+def test_a_folder_may_have_a_point_in_its_name(tmp_path: Path) -> None:
+    counterfactual(CounterfactualConfig(out=tmp_path / "v1.2", categories=("gender",), sample=1, resamples=100, charts=False))
+    with pytest.raises(InputError, match="is the run's folder here, not a file"):
+        counterfactual(CounterfactualConfig(out=tmp_path / "scores.parquet"))

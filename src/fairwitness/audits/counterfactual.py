@@ -105,7 +105,7 @@ class CounterfactualConfig(ServiceOptions, EngineOptions):
 def counterfactual(config: CounterfactualConfig | None = None) -> AuditResult:
     """From comments (or our own templates) to the report: templates, expansion, scores, analysis, charts, report.html."""
     config = config or CounterfactualConfig()
-    if config.out.suffix and not config.out.is_dir():
+    if config.out.suffix[1:].isalpha() and not config.out.is_dir():
         raise InputError(
             f"--out {config.out} is the run's folder here, not a file. For example: --out {config.out.with_suffix('')}"
         )

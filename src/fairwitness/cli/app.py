@@ -39,6 +39,7 @@ def build(elsewhere: list[Path] | None = None) -> App:
         name="fairwitness",
         help="Audits language models, toxicity scorers and graph user models for social bias, and says how surely.",
         version=__version__,
+        suppress_keyboard_interrupt=False,  # main says something about it
         help_format="plaintext",
         help_formatter=Formatter(),
         default_parameter=Parameter(
