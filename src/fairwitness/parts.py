@@ -22,7 +22,7 @@ SUFFIX = ".parquet"
 
 
 class Parts:
-    """The parts of one output. `damaged` counts those whose bytes did not match their name, `reused` the rows of an earlier call."""
+    """The parts of one output. `damaged` counts those whose bytes did not match their name."""
 
     def __init__(self, folder: Path, *, label: str = "") -> None:
         self.folder = folder
