@@ -9,7 +9,7 @@ import torch
 
 @contextmanager
 def formats_kept(model: Any) -> Iterator[None]:
-    """Give every weight the format back that it had, at the end. Some architectures keep a few in float32 whatever the others are."""
+    """At the end, give every weight its format back: some architectures keep a few in float32 whatever the others are."""
     weights = [(parameter, parameter.dtype) for parameter in model.parameters() if parameter.is_floating_point()]
     packed = [(module, module.compute_dtype) for module in model.modules() if hasattr(module, "compute_dtype")]
     try:
