@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -299,3 +300,20 @@ def test_a_folder_may_have_a_point_in_its_name(tmp_path: Path) -> None:
     counterfactual(CounterfactualConfig(out=tmp_path / "v1.2", categories=("gender",), sample=1, resamples=100, charts=False))
     with pytest.raises(InputError, match="is the run's folder here, not a file"):
         counterfactual(CounterfactualConfig(out=tmp_path / "scores.parquet"))
+
+
+def test_what_is_in_the_file_is_the_question_and_not_where_it_lies(tmp_path: Path) -> None:
+    comments, folder = tmp_path / "comments.csv", tmp_path / "run"
+    comments.write_text("text\nShe is a kind woman\n", encoding="utf-8")
+    config = CounterfactualConfig(in_=comments, out=folder, categories=("gender",), resamples=100, charts=False)
+    counterfactual(config)
+    folder.rename(tmp_path / "moved")
+    comments.rename(tmp_path / "also.csv")
+    moved = replace(config, in_=tmp_path / "also.csv", out=tmp_path / "moved")
+    before = file_hash(tmp_path / "moved" / "run.json")
+    counterfactual(moved)
+    assert {entry["status"] for entry in read_manifest(tmp_path / "moved").values()} == {"done"}
+    moved.in_.write_text("text\nHe was a rude man, a very rude man\n", encoding="utf-8")
+    with pytest.raises(RunError, match="another question: in was"):
+        counterfactual(moved)
+    assert file_hash(tmp_path / "moved" / "run.json") == before
