@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import os
 import sqlite3
 from pathlib import Path
 
@@ -56,6 +57,18 @@ def test_a_file_in_the_place_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "taken").write_bytes(b"x")
     with pytest.raises(RunError, match="a file stands where a folder is needed"):
         files.write_text(tmp_path / "taken" / "file", "x")
+
+
+def test_what_a_killed_process_left_is_swept_also_where_this_one_has_its_number(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    gone, again = (tmp_path / f".a.csv.{owner}.x.fairwitness-tmp" for owner in ("999999999-0a", f"{os.getpid()}-former"))
+    living = tmp_path / "inner" / ".b.csv.1-0a.x.fairwitness-tmp"
+    for path in (gone, again, living):
+        path.touch()
+    with files.replacing(tmp_path / "c.csv") as ours:
+        files.sweep(tmp_path)
+        assert ours.exists()
+        assert [path.exists() for path in (gone, again, living)] == [False, False, True]
 
 
 def test_require_file(tmp_path: Path) -> None:

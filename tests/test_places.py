@@ -143,3 +143,13 @@ def test_what_is_no_mirror(machine: Any, tmp_path: Path) -> None:
     assert isinstance(mirror_of(folder / "deeper"), Mirror)
     with pytest.raises(InputError, match="not a place that can be reached"):
         local("nosuchscheme://x/y.csv")
+
+
+def test_no_folder_is_left_where_parts_were_kept(tmp_path: Path) -> None:
+    place = open_place(f"file://{tmp_path}/parts")
+    place.clear("one")  # nothing was kept yet
+    place.write("one/a.parquet", b"x")
+    place.clear("one")
+    assert list((tmp_path / "parts").iterdir()) == []
+    place.write("one/a.parquet", b"x")
+    assert list(place.names("one")) == ["a.parquet"]

@@ -237,3 +237,13 @@ def test_a_record_that_says_nothing_is_refused_or_started_over(tmp_path: Path, e
         pass
     with runs.open_run(out, "k", {}, restart=True) as run:
         assert not run.sealed
+
+
+def test_what_an_earlier_call_answered_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "s.parquet"
+    with runs.open_run(out, "length", {"model": "a", "task": "x"}) as run:
+        list(map_parts(Length(), [["a", None]], run.parts))
+    finish(out)
+    assert capsys.readouterr().err == "2 rows had been answered by an earlier call and were not asked again.\n"
+    finish(tmp_path / "new" / "s.parquet")
+    assert capsys.readouterr().err == ""

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -17,8 +18,10 @@ from typing import Any
 
 from fairwitness.errors import InputError, RunError, suggestion
 
-# The ending of a file that is not finished; before it stands the number of the process that writes it.
+# The ending of a file that is not finished; before it stand the number and the mark of the process that writes it.
 _UNFINISHED = ".fairwitness-tmp"
+# The number of a process may be given out again, and in a container it always is.
+_MARK = secrets.token_hex(4)
 
 
 @contextmanager
@@ -30,7 +33,7 @@ def replacing(path: Path) -> Iterator[Path]:
     path = Path(path)
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.{os.getpid()}.", suffix=_UNFINISHED)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.{os.getpid()}-{_MARK}.", suffix=_UNFINISHED)
         os.close(handle)
     temporary = Path(name)
     try:
@@ -47,8 +50,8 @@ def replacing(path: Path) -> Iterator[Path]:
 def sweep(folder: Path) -> None:
     """Remove what processes that were killed left unfinished in a folder and the folders in it. What is being written stays."""
     for path in [*folder.glob(f".*{_UNFINISHED}"), *folder.glob(f"*/.*{_UNFINISHED}")]:
-        owner = path.name.removesuffix(_UNFINISHED).split(".")[-2]
-        if not (owner.isdigit() and _alive(int(owner))):
+        number, _, mark = path.name.removesuffix(_UNFINISHED).split(".")[-2].partition("-")
+        if not number.isdigit() or not (mark == _MARK if int(number) == os.getpid() else _alive(int(number))):
             path.unlink(missing_ok=True)
 
 

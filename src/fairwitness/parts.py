@@ -27,6 +27,8 @@ class Parts:
     def __init__(self, folder: Path, *, label: str = "") -> None:
         self.folder = folder
         self.damaged = 0
+        self._kept: set[str] = set()
+        self._reused: dict[str, int] = {}
         self._label = label or folder.name
         self._shelf: _Shelf = _Folder(folder)
         # key → names of its files. Listing the folder for every key would take time that grows with the square of the parts.
@@ -41,10 +43,20 @@ class Parts:
         """Whether nothing was answered yet, and nothing else waits here (a training's checkpoint, say)."""
         return not self._index() and not self.folder.is_dir()
 
+    @property
+    def reused(self) -> int:
+        """The rows that an earlier call had answered, and this one read."""
+        return sum(self._reused.values())
+
     def read(self, key: str) -> pl.DataFrame | None:
         """The part, or None where there is none yet. One whose bytes do not match its name is removed and counts as none."""
         data = self._checked(key)
-        return None if data is None else decode(data)
+        if data is None:
+            return None
+        frame = decode(data)
+        if key not in self._kept:
+            self._reused[key] = frame.height
+        return frame
 
     def holds(self, key: str) -> bool:
         """Whether the part is there and undamaged."""
@@ -59,6 +71,7 @@ class Parts:
         name = f"{key}-{_checksum(data)}{SUFFIX}"
         self._shelf.write(name, data)
         self._index().setdefault(key, []).append(name)
+        self._kept.add(key)
 
     def clear(self) -> None:
         """Forget all parts, also those from before they were kept elsewhere."""

@@ -97,10 +97,10 @@ class Place:
             self.files.delete_file(self._at(name))
 
     def clear(self, inside: str) -> None:
-        """Remove all that is in a folder of it."""
+        """Remove a folder of it with all that is in it."""
         self.made.clear()
-        with self._explained():
-            self.files.delete_dir_contents(self._at(inside), missing_dir_ok=True)
+        with suppress(FileNotFoundError), self._explained():
+            self.files.delete_dir(self._at(inside))
 
     def has(self, name: str) -> bool:
         """Whether a file of this name is there."""

@@ -72,6 +72,8 @@ class Run:
         )
         _update_manifest(self.folder, self.name, self.entry)
         self.parts.clear()
+        if reused := self.parts.reused:
+            say(f"{reused:,} {'row' if reused == 1 else 'rows'} had been answered by an earlier call and were not asked again.")
         if damaged := self.parts.damaged:
             say(f"{damaged:,} damaged {'part was' if damaged == 1 else 'parts were'} noticed by checksum and done again.")
 

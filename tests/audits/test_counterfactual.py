@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -127,7 +128,7 @@ def test_failures_are_left_out_and_counted(tmp_path: Path) -> None:
     assert pair["difference"] == pytest.approx(0.8)
     assert result.facts["failed"] == 2
     frame.filter(pl.col("role") == "a").write_parquet(tmp_path / "one.parquet")
-    with pytest.raises(EvidenceError):
+    with pytest.raises(EvidenceError, match="1 of 3 texts failed"):
         analyze(AnalyzeConfig(in_=tmp_path / "one.parquet", out=tmp_path / "m.parquet", charts=False))
 
 
@@ -293,3 +294,26 @@ def test_a_variant_that_was_not_made_is_no_failure(tmp_path: Path) -> None:
     assert counts["Lesbian"] == (29, 0)
     assert result.tables["pairs"]["n_incomplete"].sum() == 0
     assert read_manifest(tmp_path / "cf")["expanded"]["left_out"] == {"Lesbian said of a male person": 1}
+
+
+def test_a_folder_may_have_a_point_in_its_name(tmp_path: Path) -> None:
+    counterfactual(CounterfactualConfig(out=tmp_path / "v1.2", categories=("gender",), sample=1, resamples=100, charts=False))
+    with pytest.raises(InputError, match="is the run's folder here, not a file"):
+        counterfactual(CounterfactualConfig(out=tmp_path / "scores.parquet"))
+
+
+def test_what_is_in_the_file_is_the_question_and_not_where_it_lies(tmp_path: Path) -> None:
+    comments, folder = tmp_path / "comments.csv", tmp_path / "run"
+    comments.write_text("text\nShe is a kind woman\n", encoding="utf-8")
+    config = CounterfactualConfig(in_=comments, out=folder, categories=("gender",), resamples=100, charts=False)
+    counterfactual(config)
+    folder.rename(tmp_path / "moved")
+    comments.rename(tmp_path / "also.csv")
+    moved = replace(config, in_=tmp_path / "also.csv", out=tmp_path / "moved")
+    before = file_hash(tmp_path / "moved" / "run.json")
+    counterfactual(moved)
+    assert {entry["status"] for entry in read_manifest(tmp_path / "moved").values()} == {"done"}
+    moved.in_.write_text("text\nHe was a rude man, a very rude man\n", encoding="utf-8")
+    with pytest.raises(RunError, match="another question: in was"):
+        counterfactual(moved)
+    assert file_hash(tmp_path / "moved" / "run.json") == before

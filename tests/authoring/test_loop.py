@@ -115,6 +115,21 @@ def test_one_iteration(tmp_path: Path, config: Path, fairwitness) -> None:
             assert all(file_hash(Path(entry["inputs"][key])) == digest for key, digest in entry["data"].items()), name
 
 
+def test_drafts_that_failed_are_asked_again_and_what_follows_is_done_again(config: Path, fairwitness) -> None:
+    with serving(GenerationServer(speak, faults=Faults(0.3, ("500",)))) as server:
+        text = config.read_text().replace("URL", f"{server.base}/v1/completions")
+        config.write_text(text.replace('model = "m"', 'model = "m"\nattempts = 1'))
+        first = fairwitness("kosbi", "run", config)
+        assert first.code == 3, first.err
+        assert "drafts failed. Run the same command again" in first.err
+        assert "of 20 contexts" not in first.err
+        server.faults.rate = 0.0
+        second = fairwitness("kosbi", "run", config)
+        assert second.code == 3, second.err
+        assert "0 of 20 contexts are annotated" in second.err
+        assert set(server.record.answered.values()) == {1}
+
+
 def test_the_next_iteration_extends(tmp_path: Path, config: Path, fairwitness) -> None:
     """Iteration 2 takes pools and filter from iteration 1 by itself, sifts with the filter, and extends the pool of contexts."""
     with serving(GenerationServer(speak)) as server:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from fairwitness.cli.app import main
@@ -54,3 +55,12 @@ def test_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.chdir(tmp_path)
     assert run("counterfactual", "run", "--scorer", "perspective", "--sample", "1", "--out", "r") == 2
     assert "No API key for Perspective. Set PERSPECTIVE_API_KEY." in capsys.readouterr().err
+
+
+def test_failures_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [(f"u{k}", role, 0.5, None) for k in range(3) for role in ("a", "b")]
+    rows[-1] = ("u2", "b", None, "HTTP 500")
+    frame = pl.DataFrame(rows, schema=["unit", "role", "score", "error"], orient="row")
+    frame.with_columns(category=pl.lit("c"), sentiment=pl.lit("neutral")).write_parquet(tmp_path / "s.parquet")
+    assert run("counterfactual", "analyze", "--in", tmp_path / "s.parquet", "--charts=false") == 0
+    assert "5 of 6 texts scored, 1 failed. Only complete pairs are compared." in capsys.readouterr().out

@@ -73,7 +73,9 @@ def test_the_same_seed_gives_the_same_bytes(graph, model: str) -> None:
 
 
 @pytest.mark.parametrize(("model", "changes"), [("catgcn", {}), ("rhgn", {}), ("rhgn", {"fanout": 2}), ("mlp", {})])
-def test_an_interrupted_training_ends_like_an_uninterrupted_one(graph, tmp_path: Path, model: str, changes: dict) -> None:
+def test_an_interrupted_training_ends_like_an_uninterrupted_one(
+    graph, tmp_path: Path, model: str, changes: dict, capsys: pytest.CaptureFixture[str]
+) -> None:
     label = graph.columns["salary"]
     whole = run_experiment(graph, label, experiment(model, **changes))
     path = tmp_path / "checkpoint.pt"
@@ -89,6 +91,7 @@ def test_an_interrupted_training_ends_like_an_uninterrupted_one(graph, tmp_path:
         graph, label, experiment(model, **changes), checkpoint=path, identity="a", on_epoch=lambda r: seen.append(r["epoch"])
     )
     assert seen[0] == 6
+    assert capsys.readouterr().err == "Going on behind epoch 6 of a training that was cut off.\n"
     assert np.array_equal(whole.probabilities, resumed.probabilities)
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fairwitness.errors import ModelError
-from fairwitness.models import causal_lm, number_format
+from fairwitness.models import causal_lm
 from fairwitness.models.causal_lm import CausalLM, load
 
 from .tiny_folders import tiny_folder
@@ -34,14 +34,24 @@ def test_inside_it_is_the_same_weights_in_float32(half: CausalLM) -> None:
     assert half.logprobs(*ASKED) == before != inside
 
 
+def test_weights_that_are_kept_in_float32_stay_so(half: CausalLM) -> None:
+    """Some architectures keep a router or a gate in float32 whatever the others are."""
+    kept = next(iter(half.model.parameters()))
+    kept.data = kept.data.float() + 1e-5
+    before = kept.clone()
+    with half.computing_in("float32", ""):
+        pass
+    assert kept.dtype == torch.float32
+    assert torch.equal(kept, before)
+    kept.data = kept.data.bfloat16()
+
+
 def test_memory_that_runs_out_on_the_way_leaves_the_model_as_it_was(half: CausalLM, monkeypatch: pytest.MonkeyPatch) -> None:
     before = half.logprobs(*ASKED)
 
-    def breaks(model: object, number: str) -> None:
-        if number == "float32":
-            next(iter(half.model.parameters())).data = next(iter(half.model.parameters())).data.float()
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        number_format.compute_in(model, number)
+    def breaks(_model: object, _number: str) -> None:
+        next(iter(half.model.parameters())).data = next(iter(half.model.parameters())).data.float()
+        raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(causal_lm, "compute_in", breaks)
     with (

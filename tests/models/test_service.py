@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.servers.perspective import KEY, Faults, PerspectiveServer, score_of, serving
@@ -16,7 +17,7 @@ from fairwitness.errors import InputError, ServiceError
 from fairwitness.models.answer_cache import AnswerCache
 from fairwitness.models.retries import Next, Patience
 from fairwitness.models.service import IN_DOUBT, Client, Limits, Request, Service
-from fairwitness.models.wire import Outcome, WrongAnswerError
+from fairwitness.models.wire import Outcome, Wire, WrongAnswerError
 
 QUICK = Patience(attempts=10, backoff_s=0.01, longest_wait_s=0.2)
 
@@ -254,3 +255,10 @@ def test_a_waiting_job_does_not_delay_the_end(cache: AnswerCache) -> None:
         with pytest.raises(ServiceError, match="wrong key"):
             list(client.call(requests_for(["a", "b"])))
         assert time.monotonic() - start < 10
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"text": "\\ud83d"}', b"<html>", b'{"text": "\xff"}'])
+def test_what_cannot_be_read_is_no_answer(body: bytes) -> None:
+    """Nested without end, half a character (which no file holds), no JSON, no text."""
+    wire = Wire(service_at("http://127.0.0.1"), 1.0)
+    assert wire._read(SimpleNamespace(content=body, status_code=200, headers={})).step is Next.RETRY

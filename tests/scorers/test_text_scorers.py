@@ -1,6 +1,7 @@
 """Every text scorer under the one contract: scores in [0, 1] or an error with its reason, and no secret anywhere."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,10 +11,12 @@ from tests.servers.perspective import KEY, Faults, PerspectiveServer, score_of, 
 
 from fairwitness.engine.contract import score_part
 from fairwitness.errors import InputError, ServiceError
+from fairwitness.models.service import WrongAnswerError
 from fairwitness.scorers import cassette
 from fairwitness.scorers.by_name import ScorerSettings, TextScorer, scorer_by_name
 from fairwitness.scorers.perspective import Perspective, cut_bytes
 from fairwitness.scorers.sentiment import labeller
+from fairwitness.scorers.service_scorer import as_wrong_answer, number_at
 
 
 @pytest.fixture(autouse=True)
@@ -235,3 +238,9 @@ def test_hf(tiny_classifier: Path) -> None:
 def test_sentiment(tiny_classifier: Path) -> None:
     assert labeller("vader")(["I love it", "It is a table", "This is awful"]) == ["positive", "neutral", "negative"]
     assert set(labeller(str(tiny_classifier))(["good", "bad"])) <= {"positive", "negative"}
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), 10**400, True, "0.5", None])
+def test_what_is_no_finite_number_is_a_wrong_answer(number: Any) -> None:
+    with pytest.raises(WrongAnswerError), as_wrong_answer():
+        number_at({"score": number}, ["score"])

@@ -107,7 +107,7 @@ def counterfactual(config: CounterfactualConfig | None = None) -> AuditResult:
     """From comments (or our own templates) to the report: templates, expansion, scores, analysis, charts, report.html."""
     config = CounterfactualConfig() if config is None else config
     require_config(config, CounterfactualConfig)
-    if config.out.suffix and not config.out.is_dir():
+    if config.out.suffix[1:].isalpha() and not config.out.is_dir():
         raise InputError(
             f"--out {config.out} is the run's folder here, not a file. For example: --out {config.out.with_suffix('')}"
         )

@@ -44,7 +44,8 @@ def analysis(scores: pl.DataFrame, how: Comparison, *, worst: int = 10) -> dict[
     slices = list(slices_of(scores))
     if not any(each.values.shape[1] >= 2 and np.sum(~np.isnan(each.values).any(axis=1)) > 0 for each in slices):
         raise EvidenceError(
-            "No template has scores for two groups, so there is nothing to compare. How many texts failed to be scored?"
+            "No template has scores for two groups, so there is nothing to compare. "
+            f"{scores['error'].count():,} of {scores.height:,} texts failed to be scored."
         )
     # Sorting and matrix products leave the interpreter's lock, so two slices at a time are worth it.
     with ThreadPoolExecutor(2) as pool:

@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from fairwitness import runs, tables
-from fairwitness.files import require_file
+from fairwitness.files import file_hash, require_file
 
 
 def asked(config: Any) -> dict[str, Any]:
-    """A step's settings as part of its question; where the results go is none."""
-    hidden = ("out", "restart", "in_")
-    return {name: value for name, value in vars(config).items() if name not in hidden} | {"in": str(config.in_)}
+    """A step's settings as part of its question. What is in the files counts; where they and the results lie does not."""
+    hidden = ("out", "restart", "in_", "lexicon")
+    settings = {name: value for name, value in vars(config).items() if name not in hidden}
+    return settings | {
+        "in": None if config.in_ is None else file_hash(require_file(config.in_)),
+        "own_lexicons": [file_hash(require_file(Path(path))) for path in config.lexicon],
+    }
 
 
 def facts_of(run: runs.Run) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from fairwitness.audits.result import AuditResult
 from fairwitness.datasets.counterfactual import sources
 from fairwitness.datasets.counterfactual.lexicon import CATEGORIES, Lexicon, lexicon, read_lexicon
 from fairwitness.errors import InputError
-from fairwitness.files import content_hash, file_hash, require_file
+from fairwitness.files import content_hash, require_file
 from fairwitness.options import Options
 from fairwitness.progress import say
 from fairwitness.scorers.sentiment import labeller
@@ -55,7 +55,7 @@ def make_templates(config: TemplatesConfig) -> AuditResult:
     own = own_lexicons(config.lexicon)
     words = [lexicon(name, own) for name in dict.fromkeys((*config.categories, *(each.category for each in own)))]
     question = {"step": "templates", **asked(config), "lexicons": content_hash(*map(_content, words))}
-    data = {} if config.in_ is None else {str(config.in_): file_hash(require_file(config.in_))}
+    data = {} if config.in_ is None else {str(config.in_): question["in"]}
     inputs = {"in": config.in_}
     with runs.open_run(config.out, "counterfactual templates", question, restart=config.restart, data=data, inputs=inputs) as run:
         if run.sealed:

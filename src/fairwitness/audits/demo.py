@@ -136,7 +136,8 @@ def _user_model(config: DemoConfig) -> Path:
     from fairwitness.audits.user_model_data import GenerateConfig, generate_graph
 
     data, folder = config.out / "made_up_shop", config.out / "usermodel"
-    if not (data / "users.csv").is_file() and not any(data.rglob("*.csv")):
+    # Its record is written last: files without one are of a call that was cut off.
+    if not runs.read_manifest(data):
         generate_graph(GenerateConfig(dataset="alibaba", scale=0.02, seed=7, out=data))
     user_model(
         UserModelConfig(

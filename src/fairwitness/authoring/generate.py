@@ -89,9 +89,15 @@ def run_chains(
         rejected = [_rejected(chain, draft) for chain, done in zip(chains, drafts, strict=True) for draft in done.rejected]
         write_rows(rejected_file, rejected)
         counts = _counts(chains, drafts)
+        in_doubt = sum(IN_DOUBT in draft.get("reason", "") for draft in rejected)
+        if failed := counts["failed"] - in_doubt:
+            say(f"{failed} drafts failed. Run the same command again: it asks for those only.")
+        if in_doubt:
+            say(
+                f"{in_doubt} drafts were on their way when an earlier run was killed. To ask those once more, add --ask again "
+                '(in the file of a loop: ask = "again" in [service]).'
+            )
         _finish(run, [out, rejected_file], counts, ledger, identity)
-        if in_doubt := sum(IN_DOUBT in draft.get("reason", "") for draft in rejected):
-            say(f"{in_doubt} drafts were on their way when an earlier run was killed. To ask those once more, add --ask again.")
     return Generated(rows, out, rejected_file, counts, ledger)
 
 
@@ -116,7 +122,6 @@ def _converse(config: GenerationConfig, generator: TextGenerator, chains: Sequen
 def _finish(run: Run, outputs: list[Path], counts: dict[str, int], ledger: dict[str, Any], identity: dict[str, Any]) -> None:
     if counts["failed"]:
         run.entry.update(counts=counts, ledger=ledger, generator=identity)
-        say(f"{counts['failed']} drafts failed. Run the same command again: it asks for those only.")
         return
     run.seal(outputs, counts, ledger=ledger, generator=identity)
 

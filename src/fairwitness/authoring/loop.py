@@ -92,7 +92,13 @@ def _filter_contexts(loop: Loop) -> None:
     made = loop.file("output_contexts.json", made_by="generate-contexts")
     model = loop.config.context_filter
     filter_contexts(
-        FilterContextsConfig(input_fname=made, filter_model_ckpt=model, schema=loop.config.schema, output_dir=loop.folder)
+        FilterContextsConfig(
+            input_fname=made,
+            filter_model_ckpt=model,
+            schema=loop.config.schema,
+            output_dir=loop.folder,
+            restart=_outdated(loop.folder / "filtered_contexts.json", input=made),
+        )
     )
 
 
@@ -115,9 +121,11 @@ def _train_context_filter(loop: Loop) -> None:
 
 
 def _augment_contexts(loop: Loop) -> None:
+    annotated = loop.file("annotated_contexts.json", made_by="annotate-contexts")
     augment_contexts(
         AugmentContextsConfig(
-            input_fname=loop.file("annotated_contexts.json", made_by="annotate-contexts"),
+            input_fname=annotated,
+            restart=_outdated(loop.folder / "context_pool.json", input=annotated),
             prev_demo_fname=loop.config.context_demos if loop.config.iteration > 1 else None,
             schema=loop.config.schema,
             output_dir=loop.folder,
@@ -141,9 +149,11 @@ def _generate_sentences(loop: Loop) -> None:
 
 
 def _filter_sentences(loop: Loop) -> None:
+    made = loop.file("output_sentences.json", made_by="generate-sentences")
     filter_sentences(
         FilterSentencesConfig(
-            input_fname=loop.file("output_sentences.json", made_by="generate-sentences"),
+            input_fname=made,
+            restart=_outdated(loop.folder / "filtered_sentences.json", input=made),
             filter_model_ckpt_dir=loop.config.sentence_filter,
             schema=loop.config.schema,
             output_dir=loop.folder,
@@ -181,9 +191,11 @@ def _train_sentence_filter(loop: Loop) -> None:
 
 
 def _augment_sentences(loop: Loop) -> None:
+    annotated = loop.file("annotated_sentences.json", made_by="annotate-sentences")
     augment_sentences(
         AugmentSentencesConfig(
-            input_fname=loop.file("annotated_sentences.json", made_by="annotate-sentences"),
+            input_fname=annotated,
+            restart=_outdated(loop.folder / "sentence_pool.json", input=annotated),
             filter_model_ckpt_dir=loop.folder / "models" / "sentence_filter",
             filter_model_train_epochs=max(2, min(5, int(loop.config.filter.get("epoch", 5)))),
             most_ambiguous_ratio=loop.config.most_ambiguous_ratio,
@@ -250,6 +262,15 @@ def _annotate(loop: Loop, kind: Kind, made: Path, given: Path | None) -> None:
     export(store, loop.folder / f"annotated_{kind.name}s.json")
 
 
+def _outdated(out: Path, **inputs: Path) -> bool:
+    """Whether a stage was done with other input than there is now: drafts that had failed were asked again, people ruled on more.
+
+    It is then done again, which costs nothing. A generation is paid for: that one says so, and starts over when told to only.
+    """
+    recorded = read_manifest(out.parent).get(out.stem, {}).get("data", {})
+    return any(recorded.get(name, digest) != digest for name, digest in ((n, file_hash(path)) for n, path in inputs.items()))
+
+
 def _store(loop: Loop, kind: Kind) -> AnnotationStore:
     return AnnotationStore(loop.folder / f"{kind.name}s.sqlite")
 
@@ -269,6 +290,7 @@ def _train(loop: Loop, task: str, parts: dict[str, Path], name: str) -> Trained:
             tst_pth=parts["test"],
             checkpoint_dirpath=loop.folder / "models",
             exp_name=name,
+            restart=_outdated(loop.folder / "models" / name / "training.csv", train=parts["train"]),
             **loop.config.filter,
         )
     )

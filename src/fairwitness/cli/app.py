@@ -40,6 +40,7 @@ def build(elsewhere: list[Path] | None = None) -> App:
         help="Audits language models, toxicity scorers and graph user models for social bias, and says how surely.",
         help_epilogue="Options may also stand in a TOML file, --config FILE, under the same names; what is typed wins.",
         version=__version__,
+        suppress_keyboard_interrupt=False,  # main says something about it
         help_format="plaintext",
         help_formatter=Formatter(),
         default_parameter=Parameter(

@@ -42,13 +42,14 @@ def score(config: Annotated[counterfactual_score.ScoreConfig, _ALL], *, json: _J
 def analyze(config: Annotated[audit.AnalyzeConfig, _ALL], *, json: _Json = False) -> None:
     """Means, paired gaps, tests, worst templates, mitigation, charts."""
     result = audit.analyze(config)
-    _show(result, json, pl.DataFrame(result.facts["headline"]))
+    _show(result, json, pl.DataFrame(result.facts["headline"]), *_failed(result))
 
 
 def run(config: Annotated[audit.CounterfactualConfig, _ALL] = _RUN, *, json: _Json = False) -> None:
     """From comments (or our own templates) to report.html."""
     result = audit.counterfactual(config)
-    _show(result, json, pl.DataFrame(result.facts["headline"]))
+    why = reasons(config.out / "scores.parquet")
+    _show(result, json, pl.DataFrame(result.facts["headline"]), *_failed(result), *why)
 
 
 def record(config: Annotated[lifeboat.RecordConfig, _ALL], *, json: _Json = False) -> None:
@@ -74,6 +75,12 @@ def compare(config: Annotated[lifeboat.CompareConfig, _ALL], *, json: _Json = Fa
     """Several scorers side by side on the same texts."""
     result = lifeboat.compare(config)
     _show(result, json, result.table)
+
+
+def _failed(result: AuditResult) -> list[str]:
+    facts = result.facts
+    line = f"{facts['scored']:,} of {facts['asked']:,} texts scored, {facts['failed']:,} failed. Only complete pairs are compared."
+    return [line] if facts["failed"] else []
 
 
 def _show(result: AuditResult, as_json: bool, table: Any, *lines: str) -> None:

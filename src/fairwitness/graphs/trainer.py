@@ -24,6 +24,7 @@ from fairwitness.graphs.learners import Learner
 from fairwitness.graphs.settings import TrainSettings
 from fairwitness.graphs.splits import Split
 from fairwitness.graphs.user_graph import Array
+from fairwitness.progress import say
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,9 @@ def _resume(path: Path | None, identity: str, learner: Learner, optimiser: Any, 
         import json
 
         generator.bit_generator.state = json.loads(held["sampler"])
-    return State(**held["state"])
+    state = State(**held["state"])
+    say(f"Going on behind epoch {state.epoch} of a training that was cut off.")
+    return state
 
 
 def _sampler_state(learner: Learner) -> str:

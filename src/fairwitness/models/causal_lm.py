@@ -24,7 +24,7 @@ from fairwitness.errors import InputError
 from fairwitness.models import packing, plain_pass, tree_attention
 from fairwitness.models.loading import load_parts
 from fairwitness.models.memory import enough_memory, out_of_memory, token_budget
-from fairwitness.models.number_format import compute_in
+from fairwitness.models.number_format import compute_in, formats_kept
 
 Item = tuple[Sequence[int], Sequence[Sequence[int]]]
 
@@ -136,12 +136,12 @@ class CausalLM:
             return
         usual, heads = self.dtype, self._heads
         try:
-            with enough_memory(f"'{self.name}' in {number}", self.device, advice):
-                compute_in(self.model, number)
-            self.dtype, self._heads = number, {}
-            yield
+            with formats_kept(self.model):
+                with enough_memory(f"'{self.name}' in {number}", self.device, advice):
+                    compute_in(self.model, number)
+                self.dtype, self._heads = number, {}
+                yield
         finally:
-            compute_in(self.model, usual)
             self.dtype, self._heads = usual, heads
 
     def _refusal(self, item: Item) -> Scored:

@@ -5,6 +5,7 @@ was cut short and a second process that wants the same at the same time do no ha
 """
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -33,18 +34,23 @@ def sealed(folder: Path) -> dict[str, Any]:
 
 def made_once(folder: Path, make: Callable[[Path, Path], None], about: dict[str, Any]) -> Path:
     """`folder`, made now if need be by `make(scratch, target)`, which fills `target` and may use the folder `scratch`."""
-    if is_whole(folder):
+    # A call that was cut off after the renaming left its scratch beside a whole folder.
+    if is_whole(folder) and not (_leftovers(folder) and os.access(folder.parent, os.W_OK)):
         return folder
     from filelock import FileLock
 
     with disk_errors(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(folder.with_name(f"{folder.name}.lock")):
+            for leftover in _leftovers(folder):
+                shutil.rmtree(leftover, ignore_errors=True)
             if not is_whole(folder):
-                for leftover in folder.parent.glob(f"{folder.name}.making-*"):
-                    shutil.rmtree(leftover, ignore_errors=True)
                 _make(folder, make, about)
     return folder
+
+
+def _leftovers(folder: Path) -> list[Path]:
+    return list(folder.parent.glob(f"{folder.name}.making-*"))
 
 
 def _make(folder: Path, make: Callable[[Path, Path], None], about: dict[str, Any]) -> None:

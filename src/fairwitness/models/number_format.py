@@ -1,8 +1,24 @@
 """The number format a model computes in, changed where it stands."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
+
+
+@contextmanager
+def formats_kept(model: Any) -> Iterator[None]:
+    """At the end, give every weight its format back: some architectures keep a few in float32 whatever the others are."""
+    weights = [(parameter, parameter.dtype) for parameter in model.parameters() if parameter.is_floating_point()]
+    packed = [(module, module.compute_dtype) for module in model.modules() if hasattr(module, "compute_dtype")]
+    try:
+        yield
+    finally:
+        for parameter, dtype in weights:
+            parameter.data = parameter.data.to(dtype)
+        for module, dtype in packed:
+            module.compute_dtype = dtype
 
 
 def compute_in(model: Any, number: str) -> None:

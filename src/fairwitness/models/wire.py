@@ -1,13 +1,13 @@
 """One request over the wire and the reading of what came back: take it, try again, give it up, or stop everything."""
 
 import contextlib
-import json
 import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairwitness.errors import InputError
+from fairwitness.files import json_value
 from fairwitness.models.redaction import redact, redact_http_logs
 from fairwitness.models.retries import Next, reason, retry_after
 
@@ -78,8 +78,8 @@ class Wire:
 
     def _read(self, response: Any) -> Outcome:
         payload: Any = None
-        with contextlib.suppress(ValueError):
-            payload = json.loads(response.content)
+        with contextlib.suppress(ValueError, RecursionError):
+            payload = json_value(response.content)
         status = int(response.status_code)
         step = self._service.judge(status, payload)
         if step is not Next.TAKE:

@@ -48,11 +48,14 @@ def key_from(variable: str, service: str) -> str:
 
 
 def number_at(payload: Any, path: Sequence[str | int]) -> float:
-    """The number at a path in a payload. Raises KeyError, IndexError, TypeError or ValueError where there is none."""
+    """The number at a path in a payload. Raises KeyError, IndexError, TypeError or ValueError where there is no finite one."""
     for step in path:
         payload = payload[step] if not isinstance(payload, Mapping) else payload[str(step)]
     if isinstance(payload, bool) or not isinstance(payload, int | float):
         raise TypeError(f"{'.'.join(map(str, path))} is not a number")
+    # A whole number of a service may have more digits than a float has room for.
+    if not -1e300 < payload < 1e300:
+        raise ValueError(f"{'.'.join(map(str, path))} is not a finite number")
     return float(payload)
 
 
