@@ -36,7 +36,7 @@ bench-gpu:
 	python3 benchmarks/gpu_stereoset.py
 	python3 benchmarks/gpu_graphs.py
 	python3 benchmarks/gpu_scale.py
-	python3 -m benchmarks.gpu_quantize  # needs bitsandbytes
+	python3 -m benchmarks.gpu_quantize  # needs fairwitness[hf,quantize] installed, the others do not
 
 bench: $(VENV)/.bench
 	$(BIN)/fairwitness models pull smollm2

@@ -8,6 +8,7 @@ import gc
 import json
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -103,22 +104,27 @@ def _apart(scores: np.ndarray, exact: np.ndarray) -> tuple[str, str]:
     )
 
 
-def explained(scorer: ZeroShot, texts: list[str], what: str) -> None:
-    """Convergence in the format of the scores, in float32, and in float32 with products of rounded factors (TF32)."""
-    prompts = prompts_of(scorer, texts[:100])
+def formats(lm: CausalLM) -> Iterator[str]:
+    """Compute in the format of the scores, in float32, and in float32 with products of rounded factors (TF32), in turn."""
     usual = torch.get_float32_matmul_precision()
-    for number, products in ((scorer.lm.dtype, "highest"), ("float32", "highest"), ("float32", "high")):
+    for number, products in ((lm.dtype, "highest"), ("float32", "highest"), ("float32", "high")):
         torch.set_float32_matmul_precision(products)
-        with scorer.lm.computing_in(number, ""):
-            attribute(scorer.lm, prompts[:8], scorer.labels, Settings())
-            seconds, found = timed(lambda: attribute(scorer.lm, prompts, scorer.labels, Settings()))
+        with lm.computing_in(number, ""):
+            yield number + (" with TF32 products" if products == "high" else "")
+    torch.set_float32_matmul_precision(usual)
+
+
+def explained(scorer: ZeroShot, texts: list[str], what: str) -> None:
+    """How many texts converge in each format."""
+    prompts = prompts_of(scorer, texts[:100])
+    for name in formats(scorer.lm):
+        attribute(scorer.lm, prompts[:8], scorer.labels, Settings())
+        seconds, found = timed(lambda: attribute(scorer.lm, prompts, scorer.labels, Settings()))
         good = np.mean([answer.converged for answer in found])
         steps = np.median([answer.steps for answer in found])
         gap = np.median([answer.gap for answer in found])
         remark = f"{steps:.0f} evaluations (median), gap {gap:.4f}, {len(found) / seconds:.1f} rows/s"
-        name = number + (" with TF32 products" if products == "high" else "")
         note(f"Integrated Gradients, {what} weights, computed in {name}", f"{good:.0%} of {len(found)} comments converged", remark)
-    torch.set_float32_matmul_precision(usual)
 
 
 def stored_copy(texts: list[str]) -> None:
@@ -157,24 +163,17 @@ def larger(title: str, **shape: int) -> None:
 
 
 def gradients(lm: CausalLM, title: str) -> None:
+    """What a fixed number of steps costs in each format."""
     rows = [Prompt(list(prefix), INSTRUCTION, len(prefix) - TAIL) for prefix, _ in items(24, seed=5)]
-    usual = torch.get_float32_matmul_precision()
-    for number, products in ((lm.dtype, "highest"), ("float32", "highest"), ("float32", "high")):
-        torch.set_float32_matmul_precision(products)
-        with lm.computing_in(number, ""):
-            settings = Settings(rule="gauss", steps=32)
-            attribute(lm, rows[:4], LABELS, settings)
-            if torch.cuda.is_available():
-                torch.cuda.reset_peak_memory_stats()
-            seconds, _ = timed(lambda settings=settings: attribute(lm, rows, LABELS, settings))
+    settings = Settings(rule="gauss", steps=32)
+    for name in formats(lm):
+        attribute(lm, rows[:4], LABELS, settings)
+        if torch.cuda.is_available():
+            torch.cuda.reset_peak_memory_stats()
+        seconds, _ = timed(lambda: attribute(lm, rows, LABELS, settings))
         peak = torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else float("nan")
-        name = number + (" with TF32 products" if products == "high" else "")
-        note(
-            f"Integrated Gradients, 32 steps, {title}, computed in {name}",
-            f"{len(rows) / seconds:.1f} rows/s",
-            f"peak {peak:.1f} GiB",
-        )
-    torch.set_float32_matmul_precision(usual)
+        what = f"Integrated Gradients, 32 steps, {title}, computed in {name}"
+        note(what, f"{len(rows) / seconds:.1f} rows/s", f"peak {peak:.1f} GiB")
 
 
 def _borrow_tokenizer(folder: Path) -> None:

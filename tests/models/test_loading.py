@@ -12,6 +12,7 @@ from fairwitness.models import four_bit
 from fairwitness.models.causal_lm import load
 from fairwitness.models.devices import choose_device, choose_dtype
 from fairwitness.models.loading import fingerprint
+from fairwitness.scorers.zero_shot import ZeroShot
 
 from .tiny_folders import byte_tokenizer, tiny_folder
 from .tiny_gguf import tiny_gguf
@@ -143,7 +144,9 @@ def test_weights_that_lie_there_packed_need_a_gpu_too(tmp_path: Path) -> None:
     folder = tiny_folder(tmp_path / "model")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     config["quantization_config"] = {"quant_method": "bitsandbytes", "load_in_4bit": True}
+    assert ZeroShot(model=str(folder), device="cpu").identity["quantized"] is False
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    assert ZeroShot(model=str(folder), device="cpu").identity["quantized"] is True
     with pytest.raises(
         ModelError, match=r"packed by bitsandbytes needs an NVIDIA GPU \(CUDA\), and this is cpu\. Give the model it was made"
     ):

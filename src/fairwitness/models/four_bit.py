@@ -15,7 +15,6 @@ from fairwitness.files import cache_folder
 from fairwitness.models.made_once import made_once
 from fairwitness.models.quiet import quiet
 
-ENDING = "-4bit"
 KIND = "nf4"
 
 
@@ -62,5 +61,5 @@ def stored(name: str, source: Path) -> Path:
             AutoTokenizer.from_pretrained(source).save_pretrained(target)
 
     label = source.resolve().name if Path(name).is_dir() else name.replace("/", "--")
-    folder = cache_folder() / "models" / f"{label}-{fingerprint(str(source))[:12]}{ENDING}"
+    folder = cache_folder() / "models" / f"{label}-{fingerprint(str(source))[:12]}-{KIND}"
     return made_once(folder, make, {"model": name})

@@ -98,6 +98,15 @@ def locate(name: str) -> tuple[str, dict[str, Any]]:
     return name, {}
 
 
+def is_packed(name: str) -> bool:
+    """Whether the weights behind a name lie there in 4 bits already."""
+    from transformers import AutoConfig
+
+    source, extra = locate(name)
+    with explained(name):
+        return not extra and four_bit.is_packed(AutoConfig.from_pretrained(source))
+
+
 def fingerprint(name: str) -> str:
     """A short hash of the weights behind a name, without reading all of them: samples of the files, or the hub's commit."""
     source, extra = locate(name)

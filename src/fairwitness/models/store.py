@@ -101,8 +101,9 @@ def _built_in(name: str) -> CachedModel:
 
 
 def _quantized() -> list[CachedModel]:
-    folders = sorted(folder for folder in (cache_folder() / "models").glob("*-4bit") if is_whole(folder))
-    return [CachedModel(sealed(f).get("model", f.name), "4-bit copy", _megabytes(f), str(f)) for f in folders]
+    """The 4-bit copies: their seal names the model they are of."""
+    folders = sorted(folder for folder in (cache_folder() / "models").glob("*") if is_whole(folder))
+    return [CachedModel(sealed(f)["model"], "4-bit copy", _megabytes(f), str(f)) for f in folders if "model" in sealed(f)]
 
 
 def _from_hub() -> list[CachedModel]:

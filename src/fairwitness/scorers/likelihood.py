@@ -62,7 +62,7 @@ class Likelihood:
     def identity(self) -> dict[str, Any]:
         """All that a score depends on. A template's system turn only where there is one."""
         from fairwitness.models.devices import choose_device, choose_dtype
-        from fairwitness.models.loading import fingerprint
+        from fairwitness.models.loading import fingerprint, is_packed
 
         require_protocol(self.protocol, PROTOCOLS)
         return {
@@ -70,7 +70,7 @@ class Likelihood:
             "model": self.model,
             "weights": fingerprint(self.model),
             "number_format": choose_dtype(self.dtype, choose_device(self.device)),
-            "quantized": self.quantize,
+            "quantized": self.quantize or is_packed(self.model),
             "protocol": self.protocol,
             "start": self.start,
             "system": self.system if self.protocol == "chat" else None,

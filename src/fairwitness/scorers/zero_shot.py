@@ -58,7 +58,7 @@ class ZeroShot:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that a score depends on."""
-        from fairwitness.models.loading import fingerprint
+        from fairwitness.models.loading import fingerprint, is_packed
 
         question = self.question
         return {
@@ -68,7 +68,7 @@ class ZeroShot:
             "labels": [self.label_prefix + question.positive, self.label_prefix + question.negative],
             "prompts": list(question.prompts),
             "number_format": self.resolved_dtype,
-            "quantized": self.quantize,
+            "quantized": self.quantize or is_packed(self.model),
             "chat": self.chat,
             "normalize": self.normalize,
             "content_free": self.content_free,
